@@ -88,7 +88,7 @@ def link(jdk, tmp):
 
 
 def virtual(jdk, tmp):
-    """Virtual threads run, and nothing is told of them."""
+    """Virtual threads run, and no event reports them."""
     if jdk.major < 21:
         return []
     _, inserted, totals = calls(jdk, tmp, "inserted", ["virtual", "3"])

@@ -295,7 +295,7 @@ static void handlers(void **state)
 	free(out);
 }
 
-/* Switches are aligned anew; wide branches and subroutines of old classes. */
+/* Switches get new padding; wide branches and subroutines of old classes. */
 static void branches(void **state)
 {
 	const struct method m = {46, .stack = 1, .locals = 1,

@@ -255,16 +255,16 @@ static void ungovern(struct targets *t, const struct target *one)
 static void join(struct targets *t, struct target *one)
 {
 	struct governor *g = governor_of(t);
-	uint32_t divisor = g ? governor_add(g, one->slot, 0) : 1;
+	uint32_t divisor = g ? governor_add(g, one->slot, 0) : 0;
 	char user[64];
 
+	one->divisor = one->next = divisor ? divisor : 1;
 	one->again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
 	one->joined = one->pidfd >= 0 && is_there(&one->who) &&
 		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot,
 				  divisor ? divisor : 1, user);
-	one->divisor = one->next = divisor ? divisor : 1;
 	if (one->joined)
 		return;
 	ungovern(t, one);

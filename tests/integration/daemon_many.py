@@ -60,30 +60,40 @@ def begin(tmp, sampling="frequency = %d\ncpu_limit = 100%%" % HZ):
     return d
 
 
-def shares(jdk, classes, tmp, _load):
-    """Each one's weight is its own CPU time: all stand still until they are sampled, and while the last step is kept."""
-    d = begin(tmp)
-    jvms = [one.Busy(jdk, classes) for _ in range(4)]
-    nice = (0, 3, 6, 9)
-    bad = []
+def standing(tmp, jdk, classes, nice, **how):
+    """A daemon that samples JVMs which have not run since it began."""
+    jvms = [one.Busy(jdk, classes) for _ in nice]
     for j, n in zip(jvms, nice):
         os.setpriority(os.PRIO_PROCESS, j.pid, n)
         jvm.burn(j.pid, 0.5)
         j.proc.send_signal(signal.SIGSTOP)
+    d = begin(tmp, **how)
     if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60):
-        return ["not all are sampled: " + d.said()]
-    time.sleep(2 * STEP_S + 2)
-    before = [(jvm.cpu_seconds(j.pid), weight(d, j.pid)) for j in jvms]
+        raise SystemExit("not all are sampled: " + d.said())
+    time.sleep(2)
+    return d, jvms, [jvm.cpu_seconds(j.pid) for j in jvms]
+
+
+def stand_still(d, jvms):
+    """What the daemon has of their last step is kept when it ends."""
+    for j in jvms:
+        j.proc.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    d.stop()
+
+
+def shares(jdk, classes, tmp, _load):
+    """Each one's weight is its own CPU time."""
+    d, jvms, before = standing(tmp, jdk, classes, (0, 3, 6, 9))
+    bad = []
     if len({d.worker(j.pid) for j in jvms}) != 1:
         bad.append("not by one process: %s" % [d.worker(j.pid) for j in jvms])
     for j in jvms:
         j.proc.send_signal(signal.SIGCONT)
     time.sleep(40)
-    for j in jvms:
-        j.proc.send_signal(signal.SIGSTOP)
-    time.sleep(2 * STEP_S + 2)
-    for j, (cpu0, w0) in zip(jvms, before):
-        cpu, w = jvm.cpu_seconds(j.pid) - cpu0, weight(d, j.pid) - w0
+    stand_still(d, jvms)
+    for j, cpu0 in zip(jvms, before):
+        cpu, w = jvm.cpu_seconds(j.pid) - cpu0, weight(d, j.pid)
         p = min(cpu / (40 * os.cpu_count()), 0.99)
         bar = 0.02 + 4 * ((1 - p) / (cpu * HZ)) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f)" % (cpu, w, 100 * (w / cpu - 1), 100 * bar))
@@ -91,7 +101,6 @@ def shares(jdk, classes, tmp, _load):
             bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
     if "Busy.compute" not in " ".join(r["method"] for r in d.kept(jvms[3].pid, "--flat")["rows"]):
         bad.append("no Busy.compute")
-    d.stop()
     for j in jvms:
         j.stop()
     return bad
@@ -104,27 +113,19 @@ def own_cpu_s(d):
 
 def governed(jdk, classes, tmp, _load):
     """Above cpu_limit, JVMs are sampled less often; their weight is their CPU time all the same."""
-    d = begin(tmp, "frequency = %d\ncpu_limit = 0.8%%" % HZ)
-    jvms, bad = [one.Busy(jdk, classes) for _ in range(2)], []
-    for j in jvms:
-        jvm.burn(j.pid, 0.5)
-        j.proc.send_signal(signal.SIGSTOP)
-    if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms), 60):
-        return ["not all are sampled: " + d.said()]
-    time.sleep(2 * STEP_S + 2)
-    before = [(jvm.cpu_seconds(j.pid), d.kept(j.pid)) for j in jvms]
+    d, jvms, before = standing(tmp, jdk, classes, (0, 0), sampling="frequency = %d\ncpu_limit = 0.8%%" % HZ)
+    bad = []
     for j in jvms:
         j.proc.send_signal(signal.SIGCONT)
     time.sleep(25)
     own = own_cpu_s(d)
     time.sleep(20)
     own = (own_cpu_s(d) - own) / 20
-    for j in jvms:
-        j.proc.send_signal(signal.SIGSTOP)
-    time.sleep(2 * STEP_S + 2)
-    for j, (cpu0, kept0) in zip(jvms, before):
+    said = events(tmp)
+    stand_still(d, jvms)
+    for j, cpu0 in zip(jvms, before):
         kept = d.kept(j.pid)
-        cpu, w, n = jvm.cpu_seconds(j.pid) - cpu0, (kept["weight"] - kept0["weight"]) / 1e9, kept["samples"] - kept0["samples"]
+        cpu, w, n = jvm.cpu_seconds(j.pid) - cpu0, kept["weight"] / 1e9, kept["samples"]
         bar = 0.02 + 4 / max(n, 1) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f) in %d samples" % (cpu, w, 100 * (w / cpu - 1), 100 * bar, n))
         if abs(w / cpu - 1) > bar:
@@ -134,9 +135,8 @@ def governed(jdk, classes, tmp, _load):
     print("own CPU time: %.2f %% of a core" % (100 * own))
     if own > 0.012:
         bad.append("own CPU time: %.2f %% of a core" % (100 * own))
-    if "cpu_limit" not in events(tmp):
-        bad.append("no event: " + events(tmp)[:300])
-    d.stop()
+    if "cpu_limit" not in said:
+        bad.append("no event: " + said[:300])
     for j in jvms:
         j.stop()
     return bad

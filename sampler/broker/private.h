@@ -11,6 +11,7 @@
 #include "sampler/broker/broker.h"
 #include "sampler/broker/protocol.h"
 #include "symbolizer/target/deputy.h"
+#include "symbolizer/target/proc_owner.h"
 
 struct broker_maps;
 struct err;
@@ -30,8 +31,7 @@ enum {
 struct broker_target {
 	struct proc *proc; /* NULL: the number is free */
 	pid_t pid;
-	uid_t uid, euid; /* when it was added, as the next */
-	bool roots; /* its files in /proc belonged to root */
+	struct proc_owner owner; /* when it was added */
 	uint32_t finds; /* BROKER_FIND without BROKER_RELEASE */
 	uint32_t uses; /* broker_target_use() without broker_target_release() */
 };

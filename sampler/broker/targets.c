@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_owner.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum { STAT_MAX = 4096, CGROUP_MAX = 64 << 10, ANCESTORS_MAX = 64 };
@@ -35,17 +35,6 @@ static char *read_cgroup(struct proc *p)
 	return r == -ENOENT ? strdup("") : r < 0 ? NULL : text;
 }
 
-/*
- * Its files belong to root: it is root's, or execve(2) gave it rights that its user has not (task_dump_owner() in
- * linux/fs/proc/base.c): set-group-ID programs and those with file capabilities, which the ids do not show.
- */
-static bool is_roots(struct proc *p)
-{
-	struct stat st;
-
-	return fstatat(proc_dirfd(p), "stat", &st, 0) == 0 && st.st_uid == 0;
-}
-
 static void remember(struct broker *b, struct proc *p, uid_t uid, uint64_t start)
 {
 	struct broker_kin *k = &b->kin[b->n_kin++ % BROKER_KIN];
@@ -64,10 +53,11 @@ static struct broker_target *free_number(struct broker *b)
 
 static int add(struct broker *b, struct proc **p, uint32_t *ret)
 {
+	struct proc_owner owner;
 	struct proc_status st;
 	struct proc_stat s;
 	struct broker_target *t;
-	int r = proc_status(*p, &st);
+	int r = proc_owner(*p, &owner, &st);
 
 	if (r == 0)
 		r = read_stat(*p, &s);
@@ -77,8 +67,7 @@ static int add(struct broker *b, struct proc **p, uint32_t *ret)
 	if (!t)
 		return -E2BIG;
 	remember(b, *p, st.euid, s.start);
-	*t = (struct broker_target){
-		.pid = proc_pid(*p), .uid = st.uid, .euid = st.euid, .finds = 1, .roots = is_roots(*p)};
+	*t = (struct broker_target){.pid = proc_pid(*p), .owner = owner, .finds = 1};
 	t->proc = take_ptr(*p);
 	*ret = (uint32_t)(t - b->targets);
 	return 0;
@@ -143,7 +132,7 @@ static bool has_no_more_rights(const struct broker_kin *k, struct proc *p)
 {
 	struct proc_status st;
 
-	return k->uid == 0 || (proc_status(p, &st) == 0 && st.uid == k->uid && st.euid == k->uid && !is_roots(p));
+	return k->uid == 0 || (proc_status(p, &st) == 0 && st.uid == k->uid && st.euid == k->uid && !proc_is_roots(p));
 }
 
 /* Parents are not younger than their children: a process that got a parent's PID later is not one. */
@@ -212,34 +201,13 @@ int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret)
 	return r;
 }
 
-/* Its directory in /proc is never another process's, and shows its CPU time until it has been waited for. */
-static int check(const struct broker_target *t, struct proc_status *ret)
-{
-	int r = proc_status(t->proc, ret);
-
-	if (r < 0 || t->euid == 0)
-		return r;
-	if (ret->uid != t->uid || ret->euid != t->euid)
-		return -EPERM;
-	/* The files of a zombie belong to root, too. */
-	return !t->roots && is_roots(t->proc) && proc_alive(t->proc) ? -EPERM : 0;
-}
-
-/* Its files in /proc are its user's: it has no other rights (is_roots()). A tenth of what reading `status` costs. */
-static bool is_plainly_its_users(const struct broker_target *t)
-{
-	struct stat st;
-
-	return !t->roots && fstatat(proc_dirfd(t->proc), "stat", &st, 0) == 0 && st.st_uid == t->euid;
-}
-
 int broker_target_recheck(const struct broker_target *t, bool open_to_all)
 {
 	struct proc_status st;
 
-	if (t->euid == 0 || (open_to_all && is_plainly_its_users(t)))
+	if (t->owner.euid == 0 || (open_to_all && proc_is_plainly(t->proc, &t->owner)))
 		return 0;
-	return check(t, &st) == -EPERM ? -EPERM : 0;
+	return proc_owner_check(t->proc, &t->owner, &st) == -EPERM ? -EPERM : 0;
 }
 
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status)
@@ -255,7 +223,8 @@ int broker_target_use(struct broker *b, uint32_t number, struct broker_target **
 	pthread_mutex_unlock(&b->lock);
 	if (!found)
 		return -EPROTO;
-	r = ret_status ? check(t, ret_status) : 0;
+	/* Its directory in /proc is never another process's, and shows its CPU time until it has been waited for. */
+	r = ret_status ? proc_owner_check(t->proc, &t->owner, ret_status) : 0;
 	if (r < 0)
 		broker_target_release(b, number);
 	*ret = t;

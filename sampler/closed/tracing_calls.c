@@ -10,8 +10,6 @@
 static const int allowed[] = {
 	/* files in /proc, by name */
 	SCMP_SYS(newfstatat), SCMP_SYS(readlinkat), SCMP_SYS(getdents64),
-	/* a target's memory */
-	SCMP_SYS(process_vm_readv),
 	/* waiting for threads to stop */
 	SCMP_SYS(waitid), SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
 };

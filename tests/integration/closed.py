@@ -65,8 +65,8 @@ OPENED = {"read_mem", "read_own_mem", "own_environment", "root_of_process", "sha
 ALLOWED_TO_ATTACH = OPENED | {"set_gid", "set_groups", "socket_of_host", "openat2", "capabilities", "survive_refusals"}
 # CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID, CAP_SYS_PTRACE.
 ATTACH_CAPS = 1 << 2 | 1 << 6 | 1 << 7 | 1 << 19
-# The process that stops threads opens files for reading, reads memory, and seizes threads.
-ALLOWED_TO_TRACE = OPENED | {"trace", "trace_own", "read_own_process"}
+# The process that stops threads opens files for reading, and seizes threads.
+ALLOWED_TO_TRACE = OPENED | {"trace", "trace_own"}
 TRACE_CAPS = 1 << 2 | 1 << 19
 # It has mapped what looks like the bridge.
 WITH_BRIDGE = """import mmap, sys

@@ -291,6 +291,90 @@ static void who_is_killed_while_stopped_is_waited_for(void **state)
 	end(&p);
 }
 
+/* --- A program with more rights */
+
+enum { STRANGER = 65534 };
+
+/* As a user; sleeps, and then executes a program, with root's ids if it is to have more rights. */
+static void run_user(bool more, int go, int told)
+{
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setresuid(STRANGER, STRANGER, 0) == 0 && write(told, "x", 1) == 1 && read(go, &c, 1) == 1 &&
+	    (!more || setresuid(0, 0, 0) == 0))
+		execl("/bin/sh", "sh", "-c", "while :; do :; done", (char *)NULL);
+	_exit(1);
+}
+
+static struct program start_user(bool more)
+{
+	struct program p = {0};
+	int go[2], told[2];
+	char c;
+
+	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(told, O_CLOEXEC), 0);
+	p.pid = p.tid = fork();
+	if (p.pid == 0) {
+		close(go[1]);
+		run_user(more, go[0], told[1]);
+	}
+	assert_true(p.pid > 0);
+	close(go[0]);
+	close(told[1]);
+	p.go = go[1];
+	p.gone = told[0];
+	assert_int_equal(read(p.gone, &c, 1), 1);
+	return p;
+}
+
+/* Samples with a stack, in some ticks. */
+static unsigned samples_of(struct suspend_tick *t)
+{
+	struct suspend_msg_sample m;
+	unsigned n = 0;
+	const void *msg;
+	size_t len;
+
+	for (int i = 0; i < TICKS; i++) {
+		tick_and_answer(t);
+		poll(NULL, 0, 1);
+		for (; (msg = sample_queue_peek(t->out.queue, &len)); sample_queue_release(t->out.queue)) {
+			if (len < sizeof(m))
+				continue;
+			memcpy(&m, msg, sizeof(m));
+			n += m.head.kind == SUSPEND_MSG_SAMPLE && m.stack_len > 0;
+		}
+	}
+	return n;
+}
+
+static unsigned samples_after_exec(bool more)
+{
+	struct program p = start_user(more);
+	struct suspend_tick t;
+	unsigned n;
+
+	begin_ticks(&t, &p);
+	(void)samples_of(&t);
+	assert_int_equal(write(p.go, "", 1), 1);
+	assert_true(was_called(&p, -1));
+	n = samples_of(&t);
+	end_ticks(&t);
+	end(&p);
+	return n;
+}
+
+/* A set-user-ID program, as it were. */
+static void what_gets_more_rights_is_not_copied(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_true(samples_after_exec(false) > 0);
+	assert_int_equal(samples_after_exec(true), 0);
+}
+
 /* --- Nothing of it where nobody waits */
 
 static void others_are_asked_beside_a_flood_of_alarms(void **state)
@@ -327,6 +411,7 @@ int main(void)
 		cmocka_unit_test(what_the_execve_waits_for_is_noticed),
 		cmocka_unit_test(who_has_the_id_now_is_sampled),
 		cmocka_unit_test(who_is_killed_while_stopped_is_waited_for),
+		cmocka_unit_test(what_gets_more_rights_is_not_copied),
 		cmocka_unit_test(others_are_asked_beside_a_flood_of_alarms),
 	};
 

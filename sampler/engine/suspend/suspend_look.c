@@ -7,6 +7,7 @@
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
+#include "symbolizer/target/proc.h"
 
 enum {
 	COPY = 64 << 10, /* of a stack whose end is not known */
@@ -91,6 +92,14 @@ void suspend_look_commit(struct suspend_tick *t, struct suspend_thread *th, stru
 	th->state = l->state;
 }
 
+/* Asked once it is open: what was opened before the program got more rights is empty now. */
+static bool has_no_more_rights(struct suspend_tick *t)
+{
+	struct proc_status st;
+
+	return proc_owner_check(t->proc, &t->owner, &st) == 0;
+}
+
 void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_ns)
 {
 	struct mem *fresh;
@@ -101,7 +110,7 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
 	t->exec_checked_ns = now_ns;
 	if (mem_live_open(t->proc, &fresh, NULL) < 0)
 		return;
-	if (!mem_read_u64(fresh, sp & ~UINT64_C(7), &word)) {
+	if (!has_no_more_rights(t) || !mem_read_u64(fresh, sp & ~UINT64_C(7), &word)) {
 		mem_free(fresh);
 		return;
 	}

@@ -28,9 +28,15 @@ enum {
 
 int suspend_tick_init(struct suspend_tick *t, struct err *err)
 {
+	struct proc_status st;
+	int r;
+
 	suspend_threads_init(&t->threads, t->proc);
 	suspend_idle_init(&t->idle, &t->threads);
 	t->stats.period_ns = t->period_ns;
+	r = proc_owner(t->proc, &t->owner, &st);
+	if (r < 0)
+		return err_set(err, r, "cannot read the ids of process %d: %s", (int)proc_pid(t->proc), strerror(-r));
 	return mem_live_open(t->proc, &t->mem, err);
 }
 

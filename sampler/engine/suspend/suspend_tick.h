@@ -10,6 +10,7 @@
 #include "sampler/engine/suspend/suspend_requests.h"
 #include "sampler/engine/suspend/suspend_threads.h"
 #include "sampler/engine/suspend_stats.h"
+#include "symbolizer/target/proc_owner.h"
 
 struct err;
 struct mem;
@@ -27,7 +28,8 @@ struct ptrace_stop_event;
  */
 struct suspend_tick {
 	struct proc *proc; /* borrowed */
-	struct mem *mem; /* the address space being read; replaced after an execve() */
+	struct proc_owner owner; /* when sampling began */
+	struct mem *mem; /* the address space being read; replaced after an execve(), unless that gave more rights */
 	struct suspend_threads threads;
 	struct suspend_idle idle;
 	struct suspend_output out;

@@ -20,6 +20,13 @@ static void warn_of_lines(const char *path, const struct reader_report *report)
 		log_warn("%s: line %" PRIu64 ": %s; skipped", path, report->first[i].line, report->first[i].what);
 	if (report->unreadable > shown)
 		log_warn("%s: and %" PRIu64 " more lines skipped", path, report->unreadable - shown);
+	if (report->truncated)
+		log_warn("%s: %" PRIu64 " stacks are deeper than %d frames; their roots are [truncated]", path,
+			 report->truncated, READER_DEPTH);
+	if (report->storage_limit)
+		log_warn("%s: more different stacks than fit into %d MiB; %" PRIu64
+			 " samples are counted under [storage limit]",
+			 path, READER_MEMORY >> 20, report->storage_limit);
 }
 
 int inputs_check(const char *const *paths, size_t n, struct err *err)

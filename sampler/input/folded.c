@@ -9,6 +9,7 @@
 #include "sampler/input/folded_frame.h"
 #include "sampler/input/reader.h"
 #include "sampler/input/source.h"
+#include "sampler/model/frame_key.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
@@ -33,6 +34,7 @@ struct folded_run {
 	uint64_t line; /* number of the current line */
 	uint64_t total; /* samples so far */
 	bool lines_shown;
+	bool full; /* READER_MEMORY is reached */
 };
 
 /* Finds the count at the end, and the end of the stack before it. flamegraph.pl also accepts 12.0. */
@@ -88,19 +90,42 @@ static bool add_frame(struct folded_run *r, const char *text, size_t len)
 	return vec_push(&r->ids, id);
 }
 
+static bool add_mark(struct folded_run *r, const char *text)
+{
+	return add_frame(r, text, strlen(text));
+}
+
+static size_t count_frames(const char *text, const char *end)
+{
+	size_t n = 1;
+
+	while ((text = memchr(text, ';', end - text))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* Splits a stack into frames. Those that are too far from the leaf are left out, but for synthetic roots. */
 static bool split(struct folded_run *r, const char *text, size_t len)
 {
 	const char *end = text + len, *semicolon;
+	size_t n = count_frames(text, end), kept_from = n > READER_DEPTH ? n - READER_DEPTH : 0;
+	bool root = true;
 
 	r->ids.n = 0;
-	for (;;) {
+	r->report->truncated += kept_from > 0;
+	for (size_t i = 0; i < n; i++) {
 		semicolon = memchr(text, ';', end - text);
-		if (!add_frame(r, text, (semicolon ? semicolon : end) - text))
+		len = (semicolon ? semicolon : end) - text;
+		root = root && i < kept_from && folded_root_parse(text, len).kind != NAMED_UNKNOWN;
+		if (i && i == kept_from && !add_mark(r, frame_mark_text(MARK_TRUNCATED)))
 			return false;
-		if (!semicolon)
-			return true;
-		text = semicolon + 1;
+		if ((root || i >= kept_from) && !add_frame(r, text, len))
+			return false;
+		text += len + 1;
 	}
+	return true;
 }
 
 /* As in a recording, as far as the text allows. */
@@ -217,11 +242,26 @@ static bool take_labels(struct folded_run *r, struct named_sample *s)
 	return true;
 }
 
+static bool is_full(struct folded_run *r)
+{
+	r->full = r->full || named_builder_bytes(r->b) + strtab_bytes(r->texts) + r->frames.cap * sizeof(struct frame) >
+				     READER_MEMORY;
+	return r->full;
+}
+
 static bool add_stack(struct folded_run *r, const char *text, size_t len, uint64_t count)
 {
 	struct named_sample s = {.count = count, .weight = count};
 
-	if (!split(r, text, len) || !locate(r) || !take_labels(r, &s))
+	if (is_full(r)) {
+		r->ids.n = 0;
+		r->report->storage_limit += count;
+		if (!add_mark(r, frame_mark_text(MARK_STORAGE_LIMIT)))
+			return false;
+	} else if (!split(r, text, len)) {
+		return false;
+	}
+	if (!locate(r) || !take_labels(r, &s))
 		return false;
 	s.stack = named_builder_stack(r->b, r->locations.v, r->locations.n);
 	return s.stack != UINT32_MAX && named_builder_sample(r->b, &s) != UINT32_MAX;

@@ -25,11 +25,19 @@ struct reader_problem {
 
 enum { READER_PROBLEMS = 8 };
 
+/*
+ * Of deeper stacks, the frames at the leaf are kept, below a root [truncated]. When a profile takes more memory,
+ * further stacks count under [storage limit].
+ */
+enum { READER_DEPTH = 65536, READER_MEMORY = 256 << 20 };
+
 struct reader_report {
 	const char *format; /* "folded", "pprof" or "HPROF" */
 	uint64_t lines; /* non-empty lines of text; 0: not text */
 	uint64_t unreadable; /* of these, skipped ones */
 	struct reader_problem first[READER_PROBLEMS]; /* the first of them */
+	uint64_t truncated; /* stacks deeper than READER_DEPTH */
+	uint64_t storage_limit; /* samples beyond READER_MEMORY */
 };
 
 /* Notes a skipped line; `what` is cut to fit. */

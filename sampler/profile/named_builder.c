@@ -373,6 +373,18 @@ uint32_t named_builder_sample(struct named_builder *b, const struct named_sample
 	return np->n_samples++;
 }
 
+size_t named_builder_bytes(const struct named_builder *b)
+{
+	const struct named_profile *np = b->np;
+
+	return strtab_bytes(np->strings) + b->cap_functions * sizeof(*np->functions) +
+	       b->cap_lines * sizeof(*np->lines) + b->cap_locations * sizeof(*np->locations) +
+	       b->cap_mappings * sizeof(*np->mappings) + b->cap_stack_locations * sizeof(*np->stack_locations) +
+	       b->cap_stacks * sizeof(*np->stacks) + b->cap_samples * sizeof(*np->samples) +
+	       slots_bytes(&b->functions) + slots_bytes(&b->locations) + slots_bytes(&b->mappings) +
+	       slots_bytes(&b->stacks) + slots_bytes(&b->samples);
+}
+
 struct named_meta *named_builder_meta(struct named_builder *b)
 {
 	return &b->np->meta;

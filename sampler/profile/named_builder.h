@@ -1,6 +1,7 @@
 #ifndef JS_PROFILE_NAMED_BUILDER_H
 #define JS_PROFILE_NAMED_BUILDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/model/named_profile.h"
@@ -39,6 +40,7 @@ uint32_t named_builder_sample(struct named_builder *b, const struct named_sample
  * the same width, otherwise dropped. 0 or -ENOMEM.
  */
 int named_builder_add(struct named_builder *b, const struct named_profile *np);
+size_t named_builder_bytes(const struct named_builder *b); /* memory held */
 struct named_meta *named_builder_meta(struct named_builder *b);
 /* A copy of `s` that lives as long as the result, for the meta's strings. */
 const char *named_builder_keep(struct named_builder *b, const char *s);

@@ -245,7 +245,7 @@ static void other_files_are_known(void **state)
 /* Longer than the reader's buffer, and deep. */
 static void long_lines(void **state)
 {
-	size_t n = 400 * 1000, len = 0;
+	size_t n = READER_DEPTH, len = 0;
 	char *text = malloc(n * 8 + 64);
 
 	(void)state;
@@ -254,6 +254,67 @@ static void long_lines(void **state)
 	sprintf(text + len, " 12\n");
 	check_same(text);
 	free(text);
+}
+
+/* "[tid=9];a;a;...;a 1\n" with n frames `a`; the caller frees it. */
+static char *deep_stack(size_t n)
+{
+	char *text = malloc(2 * n + sizeof("[tid=9]; 1\n")), *p = text + sprintf(text, "[tid=9]");
+
+	for (size_t i = 0; i < n; i++)
+		p = stpcpy(p, ";a");
+	strcpy(p, " 1\n");
+	return text;
+}
+
+static void deep_stack_loses_its_root(void **state)
+{
+	char *text = deep_stack(READER_DEPTH + 5000), *got, *want = deep_stack(READER_DEPTH);
+	struct reader_report report;
+	struct named_profile *np = parse(text, &report);
+
+	(void)state;
+	assert_int_equal(report.truncated, 1);
+	assert_int_equal(np->samples[0].tid, 9);
+	assert_int_equal(np->stacks[np->samples[0].stack].n, READER_DEPTH + 2);
+	got = print(np, false);
+	assert_memory_equal(got, "[tid=9];[truncated];a;a", 23);
+	assert_string_equal(got + 19, want + 7);
+	free(got);
+	free(text);
+	free(want);
+	named_profile_free(np);
+}
+
+/* n lines, each with one long frame that no other has. */
+static char *long_names(size_t n, size_t len)
+{
+	char *text = malloc(n * (len + 20) + 1), *p = text;
+
+	for (size_t i = 0; i < n; i++) {
+		p += sprintf(p, "%08zu", i);
+		memset(p, 'a', len);
+		p = stpcpy(p + len, " 2\n");
+	}
+	return text;
+}
+
+static void memory_is_limited(void **state)
+{
+	enum { LEN = 1 << 20, LINES = (READER_MEMORY >> 20) + 20 };
+	char *text = long_names(LINES, LEN);
+	struct reader_report report;
+	struct named_profile *np = parse(text, &report);
+	const struct named_sample *last = &np->samples[np->n_samples - 1];
+
+	(void)state;
+	assert_true(report.storage_limit > 0 && report.storage_limit < 2 * LINES);
+	assert_int_equal(last->count, report.storage_limit);
+	assert_int_equal(last->count / 2 + np->n_samples - 1, LINES);
+	assert_string_equal(named_string(np, np->functions[np->n_functions - 1].name), "[storage limit]");
+	assert_true(strtab_bytes(np->strings) < READER_MEMORY);
+	free(text);
+	named_profile_free(np);
 }
 
 int main(void)
@@ -269,6 +330,8 @@ int main(void)
 		cmocka_unit_test(no_profile_at_all),
 		cmocka_unit_test(other_files_are_known),
 		cmocka_unit_test(long_lines),
+		cmocka_unit_test(deep_stack_loses_its_root),
+		cmocka_unit_test(memory_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@ void budget_init(struct budget *b, uint64_t bytes, uint64_t ns)
 {
 	memset(b, 0, sizeof(*b));
 	b->bytes_left = bytes;
+	b->checked_left = BUDGET_CHECKED;
 	b->ns_left = ns;
 }
 
@@ -137,6 +138,16 @@ uint64_t budget_bytes_left(const struct budget *b)
 		return left;
 	most = b->pool->bytes_left + (left > b->pool_below ? left - b->pool_below : 0);
 	return left < most ? left : most;
+}
+
+bool budget_check(struct budget *b, uint64_t bytes)
+{
+	if (!b)
+		return true;
+	if (bytes > b->checked_left)
+		return false;
+	b->checked_left -= bytes;
+	return true;
 }
 
 bool budget_expired(struct budget *b)

@@ -15,7 +15,7 @@
  * any thread or signal handler.
  * NULL is accepted everywhere and means no limits.
  */
-enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240 };
+enum { BUDGET_NOTES = 8, BUDGET_NOTE_SIZE = 240, BUDGET_CHECKED = 512 << 20 };
 
 /*
  * A limit on the bytes of several budgets together. A quarter is divided into equal shares, one reserved for each
@@ -30,6 +30,7 @@ struct budget {
 	_Atomic uint64_t bytes_left;
 	struct budget_pool *pool; /* borrowed; NULL: none */
 	uint64_t pool_below; /* if bytes_left is below this, the difference was taken from the pool */
+	uint64_t checked_left; /* bytes that may yet be read for their checksum, BUDGET_CHECKED at first */
 	uint64_t ns_left; /* as of the last budget_end() */
 	uint64_t started_ns; /* CPU time of the thread at the outermost budget_begin() */
 	unsigned depth;
@@ -60,6 +61,12 @@ void budget_give(struct budget *b, uint64_t bytes); /* returns bytes taken befor
 enum { BUDGET_STEP = 256 << 10 };
 bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes);
 uint64_t budget_bytes_left(const struct budget *b);
+
+/*
+ * Before reading that much for a checksum, which a sparse file makes last without taking any memory. false: too much in
+ * all.
+ */
+bool budget_check(struct budget *b, uint64_t bytes);
 
 /* Cancelled, or time is up. Reads the clock. */
 bool budget_expired(struct budget *b);

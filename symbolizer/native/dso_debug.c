@@ -62,7 +62,13 @@ static bool belongs(struct dso *d, struct image *im, const uint32_t *crc)
 
 	if (d->build_id_len && len)
 		return len == d->build_id_len && !memcmp(id, d->build_id, len);
-	return crc && image_crc32(im) == *crc;
+	if (!crc)
+		return false;
+	if (!budget_check(d->budget, im->size)) {
+		dso_refuse(d, im->size, "debug file");
+		return false;
+	}
+	return image_crc32(im) == *crc;
 }
 
 static bool try_fd(struct dso *d, int fd, const uint32_t *crc, struct image *ret)

@@ -26,15 +26,20 @@
 
 #define LIBJVM "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so"
 
-static struct dso *open_path(const char *path)
+static struct dso *open_within(const char *path, struct budget *b)
 {
 	struct err err = {0};
 	struct dso *d = NULL;
-	int r = dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, NULL, &d, &err);
+	int r = dso_open_fd(open(path, O_RDONLY | O_CLOEXEC), path, b, &d, &err);
 
 	if (r < 0)
 		fail_msg("%s: %d %s", path, r, err.msg);
 	return d;
+}
+
+static struct dso *open_path(const char *path)
+{
+	return open_within(path, NULL);
 }
 
 /* The address of hidden_work(), from the file that has everything. */
@@ -277,6 +282,35 @@ static void write_all(const char *path, const void *bytes, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fwrite(bytes, 1, len, f), len);
 	fclose(f);
+}
+
+/* Sparse, so that it costs its maker nothing. */
+static void checksums_are_bounded(void **state)
+{
+	static const char file[] = SAMPLES "/sparse.debug";
+	char *elf;
+	size_t len;
+	uint64_t size, v = hidden_work(&size);
+	struct opener o = {.file = file};
+	struct dso_symbol s;
+	struct budget b;
+
+	(void)state;
+	elf = read_all(SAMPLES "/full_none.debug", &len);
+	write_all(file, elf, len);
+	free(elf);
+	assert_int_equal(truncate(file, BUDGET_CHECKED / 2), 0);
+	budget_init(&b, UINT64_C(1) << 30, UINT64_MAX);
+	for (int i = 0; i < 2; i++) {
+		struct dso *d = open_within(SAMPLES "/stripped_none.so", &b);
+
+		dso_set_debug_open(d, fake_open, &o);
+		assert_int_equal(dso_find_symbol(d, v, &s), -ENOENT);
+		assert_int_equal(b.refused, i ? 4 : 1); /* of three places each, two can be read */
+		dso_close(d);
+	}
+	assert_non_null(strstr(b.note[0], "debug file of " SAMPLES "/stripped_none.so (268.4 MB)"));
+	unlink(file);
 }
 
 /* bare.so with `section` (xz or not) as .gnu_debugdata. */
@@ -813,6 +847,7 @@ int main(void)
 		cmocka_unit_test(prefers_the_better_name),
 		cmocka_unit_test(separate_file_by_crc),
 		cmocka_unit_test(separate_file_by_build_id),
+		cmocka_unit_test(checksums_are_bounded),
 		cmocka_unit_test(mini_debug_info),
 		cmocka_unit_test(mini_debug_info_is_bounded),
 		cmocka_unit_test(lines_with_inlined_functions),

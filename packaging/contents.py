@@ -67,17 +67,23 @@ def query(package):
     return tuple(out.split("\t"))
 
 
-def linked(map_file):
-    """The Debian packages of the archives and objects that the linker took something from."""
+def taken(map_file):
+    """The archives and objects of others that the linker took something from. What lies in the build's folder has no
+    absolute name; there it is jsampler's own, Zydis (components()), or BUILT."""
     text = map_file.read_text(errors="replace")
     # Archive members that were taken are in the first part; objects are on LOAD lines.
     first = text.split("\nDiscarded input sections", 1)[0]
-    files = set(re.findall(r"^(/\S+\.a)\(", first, re.M)) | set(re.findall(r"^LOAD (/\S+\.o)$", text, re.M))
+    files = set(re.findall(r"^([^\s(]+\.a)\(", first, re.M)) | set(re.findall(r"^LOAD (/\S+\.o)$", text, re.M))
+    return sorted(f for f in files if not re.search(r"(^|/)lib(js_\w+|zydis)\.a$", f))
+
+
+def linked(map_file):
+    """The Debian packages of these."""
     packages = set()
-    for f in sorted(files):
-        built = [p for library, p in BUILT.items() if pathlib.Path(f).name == library]
-        if built:
-            packages.update(built)
+    for f in taken(map_file):
+        name = pathlib.Path(f).name
+        if name in BUILT:
+            packages.add(BUILT[name])
             continue
         out = subprocess.run(["dpkg-query", "-S", str(pathlib.Path(f).resolve())], text=True, stdout=subprocess.PIPE).stdout
         if not out:
@@ -97,6 +103,9 @@ def components(map_file):
     unknown = [name for name, _ in found if name not in TERMS]
     if unknown:
         sys.exit("contents.py: packaging/contents.py has no licence for %s" % ", ".join(sorted(unknown)))
+    unseen = set(COPYLEFT) - {name for name, _ in found}
+    if unseen:
+        sys.exit("contents.py: the linker's map does not have %s" % ", ".join(sorted(unseen)))
     return sorted((name, version, package) for (name, version), package in found.items())
 
 

@@ -20,6 +20,8 @@
 
 /* SHARES: width of the two percentages before a method's name. */
 #define LEAST_MISSING_NS UINT64_C(30000000) /* the CPU time of ended processes is counted in ticks */
+#define LEAST_LIVE_NS                                                                                                  \
+	UINT64_C(100000000) /* opening the events is not in it, but in the CPU time that is divided by it */
 enum { HOTTEST = 10, SHARES = 18, SPLIT_COLUMNS = 22, LEAST_NAME = 24, HANG = 2 };
 
 /* Prints one line of the summary, wrapped to the width of a terminal. */
@@ -38,13 +40,14 @@ static void say(const char *fmt, ...)
 void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns)
 {
 	double s = (double)elapsed_ns / 1e9;
-
-	char line[160];
 	size_t width = columns_of_terminal(STDERR_FILENO);
+	char line[160];
 
+	if (elapsed_ns < LEAST_LIVE_NS)
+		return;
 	snprintf(line, sizeof(line),
 		 "%6.1f s  %" PRIu64 " samples  lost %" PRIu64 "  threads %" PRIu64 "  own CPU %.1f %%  (Ctrl-C ends)",
-		 s, l->samples, l->lost, l->threads, s > 0 ? (double)own_cpu_ns / 1e7 / s : 0);
+		 s, l->samples, l->lost, l->threads, (double)own_cpu_ns / 1e7 / s);
 	fprintf(stderr, "\r%.*s\033[K", width ? (int)width - 1 : 79, line);
 	fflush(stderr);
 	log_set_live_line(true);
@@ -131,7 +134,10 @@ static void print_no_samples(const struct session_summary *s)
 			 s->children.processes, s->children.processes == 1 ? "" : "es",
 			 (double)s->children.cpu_ns / 1e6);
 	text_sanitise(comm, sizeof(comm), s->comm, strlen(s->comm));
-	if (is_time(s) && (s->cpu_ns || children[0]))
+	if (s->engine.lost)
+		say("no samples: all that were taken are lost; on a busy machine, a lower rate (-F) or a longer "
+		    "interval (-i) helps");
+	else if (is_time(s) && (s->cpu_ns || children[0]))
 		say("no samples: %s used %.0f ms%s%s", comm[0] ? comm : "the target",
 		    (double)(s->cpu_ns - followed) / 1e6, children[0] ? "; " : "", children);
 	else if (is_time(s))
@@ -206,7 +212,8 @@ static void print_notes(const struct session_summary *s)
 	if (s->files && s->files->refused > s->files->n_notes)
 		say("not read, to limit the cost of the target's files: %" PRIu64 " items in all", s->files->refused);
 	if (s->engine.no_kernel)
-		say("kernel frames are not permitted; run as root, or first: sysctl -w kernel.perf_event_paranoid=1");
+		say("kernel frames are not permitted; run as root with CAP_PERFMON, or first: "
+		    "sysctl -w kernel.perf_event_paranoid=1");
 	if (s->target_ended)
 		say("the target ended");
 	if (!t->samples)

@@ -97,6 +97,8 @@ static void advice(void **state)
 		{"-p 1 --subprocesses", "--children"},
 		{"-p 1 -tg", "-g: stacks are always recorded"},
 		{"-p 1 -j 100", "--depth"},
+		{"-p 1 --frequency 99", "-F HZ"},
+		{"-p 1 --json", "-f json"},
 		{"-p 1 --bogus", "--bogus"},
 		{"-p 1 -tZ", "no option -Z"},
 		{"-p 1 -I (", "include"},

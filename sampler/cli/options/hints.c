@@ -172,7 +172,11 @@ static const struct foreign_word options_elsewhere[] = {
 	{"-C", "processes are sampled on all CPUs: -p PID"},
 	{"-T", "-t for threads"},
 	{"-m", "ring buffers are sized automatically"},
+	{"--frequency", "-F HZ"},
 	{"--no-inherit", "new threads are always sampled; --no-children leaves child processes out"},
+	/* of one command here, typed with another */
+	{"--json", "report, diff, list and doctor take -f json"},
+	{"--sort", "rows are sorted by their own time; --tree, --callers and --callees by total time"},
 	{NULL, NULL},
 };
 

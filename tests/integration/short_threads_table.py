@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The table of CPU time of brief threads in docs/measurements.md: every kind, life and number at once, as root and as a user.
 
-    short_threads_table.py --results FILE                all cells that FILE lacks; about 70 minutes
+    short_threads_table.py --results FILE                all cells that FILE lacks; about 80 minutes
     short_threads_table.py --results FILE --minutes 9    as many as fit
     short_threads_table.py --results FILE --show         the table, as Markdown
 
-Each cell has one JVM for each ten runs, and each JVM is recorded as root and as uid 65534 in turn. What a run is judged by is in
+Each cell has several JVMs, and each JVM is recorded as root and as uid 65534 in turn. What a run is judged by is in
 short_threads.py. FILE has a line of JSON for each cell; a cell that is there twice counts as the second.
 
 Exit status: 0, or 1 where a bar was missed.
@@ -24,8 +24,12 @@ import short_threads as st
 
 KINDS, LIVES, NUMBERS = ("platform", "virtual", "both"), (1, 3, 15), (2, 20, 500)
 FREQ, RUNS, PER_JVM = 999, 20, 10
-# A recording of hundreds of threads begins in another way for two seconds.
+# By the number at once. A recording of hundreds of threads begins in another way for two seconds.
 SECONDS = {2: 2.0, 20: 2.0, 500: 3.0}
+# As many lives as are at once are cut by the recording's begin, and by its end: what is left of them is a life of any length.
+# Of 500 threads, those are 9 of 10 lives in 3 s, and 1 of 6 in 24 s.
+USER_SECONDS = {2: 2.0, 20: 2.0, 500: 24.0}
+USER_RUNS = {2: 20, 20: 20, 500: 4}
 
 
 class Options:
@@ -57,15 +61,16 @@ def measure(java, o, life):
 def cell(jdk, kind, life, at_once):
     """What each run found: {"root": [...], "user": [...]}."""
     found = {"root": [], "user": []}
-    root, user = Options(False, SECONDS[at_once]), Options(True, SECONDS[at_once])
-    while len(found["user"]) < RUNS:
+    root, user = Options(False, SECONDS[at_once]), Options(True, USER_SECONDS[at_once])
+    while len(found["root"]) < RUNS:
         java = st.start(user, jdk, life * 1000, at_once, kind)
         try:
             java.wait_ready()
             time.sleep(2)  # a younger process is sampled in another way
             for _ in range(PER_JVM):
                 found["root"].append(measure(java, root, life))
-                found["user"].append(measure(java, user, life))
+                if len(found["user"]) * RUNS < len(found["root"]) * USER_RUNS[at_once]:
+                    found["user"].append(measure(java, user, life))
         finally:
             java.stop()
     return found
@@ -133,7 +138,7 @@ def main():
     due = only or [(k, life, n) for n in NUMBERS for k in KINDS for life in LIVES if (k, life, n) not in cells]
     for kind, life, at_once in due:
         started = time.monotonic()
-        estimate = longest or 2 * RUNS * (SECONDS[at_once] + 0.6) + 12
+        estimate = longest or (RUNS * (SECONDS[at_once] + 0.6) + USER_RUNS[at_once] * (USER_SECONDS[at_once] + 0.6) + 12)
         if started - begin + estimate > 60 * o.minutes:
             break
         print("%s of %d ms, %d at once, JDK %d" % (kind, life, at_once, jdk.major), flush=True)

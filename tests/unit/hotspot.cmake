@@ -10,6 +10,7 @@ js_unit_test(hotspot_streams js_hotspot js_target)
 js_unit_test(hotspot_trap js_hotspot)
 js_unit_test(hotspot_unloads js_hotspot js_target)
 js_unit_test(hotspot_vm_threads js_hotspot js_target)
+js_unit_test(hotspot_z js_hotspot js_target)
 foreach(test hotspot_arguments hotspot_code hotspot_forget hotspot_open hotspot_redefinitions hotspot_unloads
     hotspot_vm_threads)
   target_sources(test_${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/support/fake_jvm.c)

@@ -26,6 +26,7 @@ enum {
 	POOL = 0x700, /* of both classes */
 	CONT_FIELDS = 0x800,
 	CHUNK_FIELDS = 0x880,
+	VM_SYMBOLS = 0x900, /* names of injected fields */
 	SYMBOL = 0xa00, /* 0x80 each */
 	CHUNK = 0x2000, /* CHUNK_BYTES each */
 	CHUNK_BYTES = 0x200,
@@ -33,17 +34,40 @@ enum {
 	MEMORY = CHUNK + CHUNKS * CHUNK_BYTES,
 };
 enum { IN_JAVA = 8, TID = 77, ENTRY_AT = 40, POOL_HEADER = 16, HEAD_WORDS = 64, WORDS = 10, SP = 4 };
-enum { AT_TAIL = 16, AT_PARENT = 16, AT_SIZE = 24, AT_SP = 28, AT_BOTTOM = 32 };
-enum { CONT_NAME = 1, CHUNK_NAME, TAIL_NAME, CHUNK_SIG, PARENT_NAME, SIZE_NAME, INT_SIG, SP_NAME, BOTTOM_NAME };
+enum { AT_TAIL = 16, AT_PARENT = 16, AT_SIZE = 24, AT_SP = 28, AT_BOTTOM = 32, AT_OWNER = 40 };
+enum {
+	CONT_NAME = 1,
+	CHUNK_NAME,
+	TAIL_NAME,
+	CHUNK_SIG,
+	PARENT_NAME,
+	SIZE_NAME,
+	INT_SIG,
+	SP_NAME,
+	BOTTOM_NAME,
+	OWNER_NAME
+};
+enum { OWNER_SYMBOL = 7 }; /* in VM_SYMBOLS */
 #define BASE UINT64_C(0x10000000)
 
 static struct {
 	uint8_t bytes[MEMORY];
 	struct mem mem;
 	uint64_t reads;
+	uint64_t moves; /* this reference is another one after the first frames were read; 0: none */
 	struct hotspot hs;
 	struct jvm jvm;
 } fake;
+
+static void put(uint64_t at, uint64_t v, size_t width)
+{
+	memcpy(fake.bytes + at, &v, width);
+}
+
+static uint64_t chunk_at(unsigned i)
+{
+	return CHUNK + i * CHUNK_BYTES;
+}
 
 static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
@@ -52,6 +76,8 @@ static size_t fake_read(struct mem *m, uint64_t addr, void *dst, size_t len)
 	if (addr < BASE || addr - BASE > MEMORY || MEMORY - (addr - BASE) < len)
 		return 0;
 	memcpy(dst, fake.bytes + (addr - BASE), len);
+	if (fake.moves && addr >= BASE + CHUNK && len > 8)
+		put(fake.moves, BASE + chunk_at(2), 8);
 	return len;
 }
 
@@ -62,11 +88,6 @@ static void fake_free(struct mem *m)
 
 static const struct mem_ops fake_ops = {.read = fake_read, .free = fake_free};
 
-static void put(uint64_t at, uint64_t v, size_t width)
-{
-	memcpy(fake.bytes + at, &v, width);
-}
-
 static void put_symbol(unsigned index, const char *text)
 {
 	uint64_t at = SYMBOL + index * 0x80;
@@ -76,16 +97,24 @@ static void put_symbol(unsigned index, const char *text)
 	put(POOL + POOL_HEADER + 8 * index, BASE + at, 8);
 }
 
-/* oops/fieldInfo.hpp up to JDK 20: access, name, signature, value, low and high half of the offset. */
-static void put_field(uint64_t array, unsigned i, unsigned name, unsigned sig, uint32_t offset)
+/* utilities/unsigned5.hpp; small numbers only */
+static void put_number(uint64_t array, unsigned v)
 {
-	uint64_t at = array + 4 + i * 12;
+	uint32_t n;
 
-	put(array, (i + 1) * 6, 4);
-	put(at + 2, name, 2);
-	put(at + 4, sig, 2);
-	put(at + 8, offset << 2 & 0xffff, 2);
-	put(at + 10, offset >> 14, 2);
+	memcpy(&n, fake.bytes + array, 4);
+	fake.bytes[array + 4 + n] = (uint8_t)(v + 1);
+	put(array, n + 1, 4);
+}
+
+/* oops/fieldInfo.hpp from JDK 21 on: name, signature, offset, access, flags. */
+static void put_field(uint64_t array, unsigned name, unsigned sig, unsigned offset)
+{
+	put_number(array, name);
+	put_number(array, sig);
+	put_number(array, offset);
+	put_number(array, 0);
+	put_number(array, 0);
 }
 
 static void put_class(uint64_t klass, unsigned name, uint64_t fields)
@@ -94,11 +123,6 @@ static void put_class(uint64_t klass, unsigned name, uint64_t fields)
 	put(klass + 24, BASE + POOL, 8);
 	put(klass + 32, BASE + fields, 8);
 	put(klass + 40, HEAD_WORDS, 4);
-}
-
-static uint64_t chunk_at(unsigned i)
-{
-	return CHUNK + i * CHUNK_BYTES;
 }
 
 static void put_chunk(unsigned i, bool empty, uint64_t parent)
@@ -110,6 +134,7 @@ static void put_chunk(unsigned i, bool empty, uint64_t parent)
 	put(at + AT_SIZE, WORDS, 4);
 	put(at + AT_SP, empty ? WORDS : SP, 4);
 	put(at + AT_BOTTOM, WORDS, 4);
+	put(at + AT_OWNER, BASE + CONTINUATION, 8);
 }
 
 static struct hs_field field(uint64_t at, uint8_t width)
@@ -126,7 +151,8 @@ static void layout_fill(struct hs_layout *l)
 	l->klass_name = field(8, 8);
 	l->klass_super = field(16, 8);
 	l->klass_constants = field(24, 8);
-	l->klass_fields = field(32, 8);
+	l->klass_field_stream = field(32, 8);
+	l->vm_symbols = field(BASE + VM_SYMBOLS, 8);
 	l->klass_layout_helper = field(40, 4);
 	l->cp_length = field(8, 4);
 	l->symbol_length = field(0, 2);
@@ -142,7 +168,7 @@ static int setup(void **state)
 	fake.mem.ops = &fake_ops;
 	fake.hs.jvm = &fake.jvm;
 	fake.jvm.mem = &fake.mem;
-	fake.jvm.version.major = 17;
+	fake.jvm.version.major = 21;
 	fake.jvm.heap_mode.known = true;
 	layout_fill(&fake.jvm.l);
 	fake.jvm.l.jt_cont_entry = field(ENTRY_AT, 8);
@@ -153,7 +179,7 @@ static int setup(void **state)
 	put(ENTRY + HS_ENTRY_CONTINUATION, BASE + CONTINUATION, 8);
 	put(CONTINUATION + 8, BASE + CONT_KLASS, 8);
 	put(CONTINUATION + AT_TAIL, BASE + chunk_at(0), 8);
-	put(POOL + 8, BOTTOM_NAME + 1, 4);
+	put(POOL + 8, OWNER_NAME + 1, 4);
 	put_symbol(CONT_NAME, "jdk/internal/vm/Continuation");
 	put_symbol(CHUNK_NAME, "jdk/internal/vm/StackChunk");
 	put_symbol(TAIL_NAME, "tail");
@@ -163,13 +189,20 @@ static int setup(void **state)
 	put_symbol(INT_SIG, "I");
 	put_symbol(SP_NAME, "sp");
 	put_symbol(BOTTOM_NAME, "bottom");
+	put_symbol(OWNER_NAME, "cont");
+	put(VM_SYMBOLS + 8 * OWNER_SYMBOL, BASE + SYMBOL + OWNER_NAME * 0x80, 8);
 	put_class(CONT_KLASS, CONT_NAME, CONT_FIELDS);
 	put_class(CHUNK_KLASS, CHUNK_NAME, CHUNK_FIELDS);
-	put_field(CONT_FIELDS, 0, TAIL_NAME, CHUNK_SIG, AT_TAIL);
-	put_field(CHUNK_FIELDS, 0, PARENT_NAME, CHUNK_SIG, AT_PARENT);
-	put_field(CHUNK_FIELDS, 1, SIZE_NAME, INT_SIG, AT_SIZE);
-	put_field(CHUNK_FIELDS, 2, SP_NAME, INT_SIG, AT_SP);
-	put_field(CHUNK_FIELDS, 3, BOTTOM_NAME, INT_SIG, AT_BOTTOM);
+	put_number(CONT_FIELDS, 1);
+	put_number(CONT_FIELDS, 0);
+	put_field(CONT_FIELDS, TAIL_NAME, CHUNK_SIG, AT_TAIL);
+	put_number(CHUNK_FIELDS, 4);
+	put_number(CHUNK_FIELDS, 1);
+	put_field(CHUNK_FIELDS, PARENT_NAME, CHUNK_SIG, AT_PARENT);
+	put_field(CHUNK_FIELDS, SIZE_NAME, INT_SIG, AT_SIZE);
+	put_field(CHUNK_FIELDS, SP_NAME, INT_SIG, AT_SP);
+	put_field(CHUNK_FIELDS, BOTTOM_NAME, INT_SIG, AT_BOTTOM);
+	put_field(CHUNK_FIELDS, OWNER_SYMBOL, OWNER_SYMBOL, AT_OWNER);
 	return 0;
 }
 
@@ -195,6 +228,30 @@ static void test_chunks(void **state)
 	put_chunk(1, false, BASE + chunk_at(2));
 	put_chunk(2, false, 0);
 	assert_int_equal(copy(), FROZEN_ENTRY + 2 * CHUNK_COPIED);
+}
+
+/* Where a chunk was before the collector moved it, there may be another thread's. */
+static void test_foreign_chunk(void **state)
+{
+	(void)state;
+	for (unsigned foreign = 0; foreign < 3; foreign++) {
+		put_chunk(0, true, BASE + chunk_at(1));
+		put_chunk(1, false, BASE + chunk_at(2));
+		put_chunk(2, false, 0);
+		put(chunk_at(foreign) + AT_OWNER, BASE + CONTINUATION + 0x80, 8);
+		assert_int_equal(copy(), 0);
+	}
+}
+
+/* While the frames were copied, the outer chunk moved. */
+static void test_parent_moves(void **state)
+{
+	(void)state;
+	put_chunk(0, false, BASE + chunk_at(1));
+	put_chunk(1, false, 0);
+	put_chunk(2, false, 0);
+	fake.moves = chunk_at(0) + AT_PARENT;
+	assert_int_equal(copy(), 0);
 }
 
 static void test_empty_chunk_that_is_its_own_parent(void **state)
@@ -237,6 +294,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_chunks, setup),
+		cmocka_unit_test_setup(test_foreign_chunk, setup),
+		cmocka_unit_test_setup(test_parent_moves, setup),
 		cmocka_unit_test_setup(test_empty_chunk_that_is_its_own_parent, setup),
 		cmocka_unit_test_setup(test_circle_of_chunks, setup),
 		cmocka_unit_test_setup(test_many_empty_chunks, setup),

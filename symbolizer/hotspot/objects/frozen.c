@@ -9,10 +9,10 @@
 
 /*
  * The path is JavaThread::_cont_entry -> ContinuationEntry::_cont -> Continuation.tail -> StackChunk.parent -> ... The
- * references are read again at the end, because the collector moves chunks.
+ * collector may move chunks meanwhile, and give their old place to others. So each must refer back to its Continuation,
+ * and the whole path is read again at the end.
  */
 enum {
-	CHUNKS_MAX = 16,
 	PARENTS_MAX = 64, /* including empty ones: a program can make a chunk the parent of any chunk, even of itself */
 	LEARN_MAX = 1000, /* continuations to try for learning the layout */
 	NAMES = 4, /* classes known to be continuations */
@@ -25,13 +25,18 @@ struct hs_frozen {
 	unsigned layout_tries; /* continuations tried so far */
 	uint64_t cont_klass[NAMES], chunk_klass;
 	int32_t tail; /* in a Continuation */
-	int32_t parent, size, sp, bottom, argsize; /* in a StackChunk */
+	int32_t parent, size, sp, bottom, argsize, cont; /* in a StackChunk */
 	uint64_t words; /* offset of the stack in a chunk */
 };
 
 /* State that must not change while frames are copied. */
 struct frozen_state {
 	uint64_t entry, cont, tail;
+	size_t n; /* chunks */
+	struct frozen_link {
+		uint64_t chunk;
+		struct frozen_head head;
+	} chain[PARENTS_MAX]; /* from the innermost to the one without a parent */
 };
 
 struct hs_frozen *hs_frozen_new(struct hotspot *hs, struct mem *mem)
@@ -94,8 +99,9 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 	f->sp = chunk_field(f, "sp", "I");
 	f->bottom = chunk_field(f, "bottom", "I");
 	f->argsize = chunk_field(f, "argsize", "I"); /* without `bottom`, it is size - argsize */
-	return f->known = f->parent > 0 && f->size > 0 && f->sp > 0 && (f->bottom > 0 || f->argsize > 0) &&
-			  f->words >= 16 && f->words <= 256;
+	f->cont = klass_injected_offset(&f->jvm, f->chunk_klass, "cont");
+	return f->known = f->cont > 0 && f->parent > 0 && f->size > 0 && f->sp > 0 &&
+			  (f->bottom > 0 || f->argsize > 0) && f->words >= 16 && f->words <= 256;
 }
 
 /* Is the thread in Java or native code? Otherwise it may be moving frames into or out of chunks. */
@@ -118,24 +124,14 @@ static bool is_thread(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid)
 	       jvm_get(&f->jvm, os, l->os_tid, &tid) && (int32_t)tid == ns_tid;
 }
 
-static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
+static bool head_read(struct hs_frozen *f, uint64_t chunk, uint64_t cont, struct frozen_head *ret)
 {
-	if (!is_settled(f, java_thread) || !jvm_get(&f->jvm, java_thread, f->jvm.l.jt_cont_entry, &ret->entry) ||
-	    !object_ok(ret->entry) || !mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
-	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
-		return false;
-	if (!f->known && !f->tried && !learn(f, ret->cont)) /* a continuation without a chunk shows nothing */
-		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->layout_tries == LEARN_MAX;
-	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail);
-}
-
-static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *ret)
-{
+	uint64_t owner;
 	uint32_t v = 0;
 
 	*ret = (struct frozen_head){0};
-	if (oop_klass(&f->jvm, chunk) != f->chunk_klass ||
-	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
+	if (oop_klass(&f->jvm, chunk) != f->chunk_klass || !oop_load(&f->jvm, chunk + (uint64_t)f->cont, &owner) ||
+	    owner != cont || !mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->size, &ret->size) ||
 	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)f->sp, &ret->sp) ||
 	    !mem_read_u32(f->jvm.mem, chunk + (uint64_t)(f->bottom > 0 ? f->bottom : f->argsize), &v))
 		return false;
@@ -143,64 +139,66 @@ static bool head_read(struct hs_frozen *f, uint64_t chunk, struct frozen_head *r
 	return ret->size <= FROZEN_WORDS_MAX && ret->bottom <= ret->size && ret->sp <= ret->size;
 }
 
-static bool head_same(struct hs_frozen *f, uint64_t chunk, const struct frozen_head *h)
+/* The outermost frame shows whether a chunk without a parent is the last. */
+static bool chain_read(struct hs_frozen *f, struct frozen_state *s)
 {
-	struct frozen_head now;
+	uint64_t chunk = s->tail;
+	bool more = true;
 
-	return head_read(f, chunk, &now) && !memcmp(&now, h, sizeof(now));
+	while (more && s->n < PARENTS_MAX) {
+		struct frozen_link *l = &s->chain[s->n++];
+
+		l->chunk = chunk;
+		if (!head_read(f, chunk, s->cont, &l->head))
+			return false;
+		more = oop_load(&f->jvm, chunk + (uint64_t)f->parent, &chunk);
+	}
+	return !more;
 }
 
-/* Returns the bytes written; 0: the chunk could not be read, or is empty (*ret_empty). */
-static size_t chunk_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max, bool *ret_empty)
+static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_state *ret)
 {
-	struct frozen_head h;
+	memset(ret, 0, sizeof(*ret));
+	if (!is_settled(f, java_thread) || !jvm_get(&f->jvm, java_thread, f->jvm.l.jt_cont_entry, &ret->entry) ||
+	    !object_ok(ret->entry) || !mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
+	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
+		return false;
+	if (!f->known && !f->tried && !learn(f, ret->cont)) /* a continuation without a chunk shows nothing */
+		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->layout_tries == LEARN_MAX;
+	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail) && chain_read(f, ret);
+}
+
+/* Returns the bytes written; 0: the frames could not be read. */
+static size_t chunk_copy(struct hs_frozen *f, const struct frozen_link *l, uint8_t *dst, size_t max)
+{
+	const struct frozen_head *h = &l->head;
 	uint64_t from;
 	size_t n;
 
-	*ret_empty = false;
-	if (!head_read(f, chunk, &h))
+	if (h->sp < CHUNK_BELOW)
 		return 0;
-	*ret_empty = h.sp >= h.bottom;
-	if (*ret_empty || h.sp < CHUNK_BELOW)
+	n = 8 * (size_t)(h->size - h->sp + CHUNK_BELOW);
+	from = l->chunk + f->words + 8 * (uint64_t)(h->sp - CHUNK_BELOW);
+	if (max < sizeof(*h) || max - sizeof(*h) < n || !jvm_read_fresh(&f->jvm, from, dst + sizeof(*h), (uint32_t)n))
 		return 0;
-	n = 8 * (size_t)(h.size - h.sp + CHUNK_BELOW);
-	from = chunk + f->words + 8 * (uint64_t)(h.sp - CHUNK_BELOW);
-	if (max < sizeof(h) || max - sizeof(h) < n || !jvm_read_fresh(&f->jvm, from, dst + sizeof(h), (uint32_t)n))
-		return 0;
-	memcpy(dst, &h, sizeof(h));
-	return sizeof(h) + n;
+	memcpy(dst, h, sizeof(*h));
+	return sizeof(*h) + n;
 }
 
-/*
- * Copies all chunks, from the innermost to the one without a parent, whose outermost frame shows that it is the last.
- */
-static size_t chunks_copy(struct hs_frozen *f, uint64_t chunk, uint8_t *dst, size_t max)
+static size_t chunks_copy(struct hs_frozen *f, const struct frozen_state *s, uint8_t *dst, size_t max)
 {
-	uint64_t seen[CHUNKS_MAX];
-	struct frozen_head heads[CHUNKS_MAX];
-	size_t n = 0, len = FROZEN_ENTRY;
-	bool more = true;
+	size_t len = FROZEN_ENTRY;
 
-	for (int visited = 0; more; visited++) {
-		bool empty = false;
-		size_t got = visited < PARENTS_MAX && n < CHUNKS_MAX ?
-				     chunk_copy(f, chunk, dst + len, max - len, &empty) :
-				     0;
+	memcpy(dst, &s->entry, FROZEN_ENTRY);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct frozen_head *h = &s->chain[i].head;
+		size_t got = h->sp < h->bottom ? chunk_copy(f, &s->chain[i], dst + len, max - len) : 0;
 
-		if (!got && !empty)
+		if (!got && h->sp < h->bottom)
 			return 0;
-		if (got) {
-			memcpy(&heads[n], dst + len, sizeof(heads[n]));
-			seen[n++] = chunk;
-		}
 		len += got;
-		more = oop_load(&f->jvm, chunk + (uint64_t)f->parent, &chunk);
 	}
-	mem_new_sample(f->jvm.mem);
-	for (size_t i = 0; i < n; i++)
-		if (!head_same(f, seen[i], &heads[i]))
-			return 0;
-	return n ? len : 0;
+	return len > FROZEN_ENTRY ? len : 0;
 }
 
 size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid, uint8_t *dst, size_t max)
@@ -212,9 +210,7 @@ size_t hs_frozen_copy(struct hs_frozen *f, uint64_t java_thread, int32_t ns_tid,
 	if (max < FROZEN_ENTRY || hs_frozen_hopeless(f) || !heap_mode_read(&f->jvm) ||
 	    !is_thread(f, java_thread, ns_tid) || !state_read(f, java_thread, &before))
 		return 0;
-	len = chunks_copy(f, before.tail, dst, max);
-	if (!len || !state_read(f, java_thread, &behind) || memcmp(&before, &behind, sizeof(before)))
-		return 0;
-	memcpy(dst, &before.entry, FROZEN_ENTRY);
-	return len;
+	len = chunks_copy(f, &before, dst, max);
+	mem_new_sample(f->jvm.mem);
+	return len && state_read(f, java_thread, &behind) && !memcmp(&before, &behind, sizeof(before)) ? len : 0;
 }

@@ -14,11 +14,13 @@ bool oop_load(struct jvm *jvm, uint64_t addr, uint64_t *ret); /* reads the oop f
 bool oop_from_slot(struct jvm *jvm, uint64_t slot, uint64_t *ret); /* for a full-width slot */
 uint64_t oop_klass(struct jvm *jvm, uint64_t oop); /* 0: unknown */
 
-/* z_heap.c: converts a ZGC reference to the object's address. */
+/* z_heap.c: converts a ZGC reference to the object's address. False: it may have moved, to where is not known. */
 bool z_resolve(struct jvm *jvm, uint64_t raw, uint64_t *ret);
 
 /* klass_fields.c: the offset of an instance field; -1: none. */
 int32_t klass_field_offset(struct jvm *jvm, uint64_t klass, const char *name, const char *sig);
+/* The same for a field that the JVM adds to the class. JDK 21 on. */
+int32_t klass_injected_offset(struct jvm *jvm, uint64_t klass, const char *name);
 bool klass_name_is(struct jvm *jvm, uint64_t klass, const char *name);
 uint64_t klass_find_super(struct jvm *jvm, uint64_t klass, const char *name); /* may be the class itself */
 

@@ -8,7 +8,7 @@
  * Offsets of Java fields, which no table exports, are read from the class's own list of fields. Up to JDK 20 this is an
  * array with six u2 for each field (oops/fieldInfo.hpp), from 21 on a stream of UNSIGNED5 numbers.
  */
-enum { STREAM_MAX = 64 << 10, SYMBOL_MAX = 256, SUPERS_MAX = 32 };
+enum { STREAM_MAX = 64 << 10, SYMBOL_MAX = 256, SUPERS_MAX = 32, OFFSET_MAX = 1 << 20 };
 
 struct klass {
 	uint64_t addr, pool, pool_length;
@@ -99,10 +99,20 @@ static struct field_flags field_flags(const struct jvm *jvm)
 	};
 }
 
+/* The names of fields that the JVM adds to a class are in a list of its own (classfile/vmSymbols.hpp). */
+static bool injected_is(struct jvm *jvm, uint64_t index, const char *text)
+{
+	uint64_t symbol;
+
+	return jvm->l.vm_symbols.ok && mem_read_u64(jvm->mem, jvm->l.vm_symbols.at + 8 * index, &symbol) &&
+	       symbol_is(jvm, symbol, text);
+}
+
+/* sig NULL: a field that the JVM added. */
 static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const char *name, const char *sig)
 {
 	struct field_flags ff = field_flags(jvm);
-	uint32_t x = unsigned5_bias(jvm->version.major), n;
+	uint32_t x = unsigned5_bias(jvm->version.major), own, added;
 	uint64_t array;
 	size_t len = 0;
 	uint8_t *p CLEANUP(free_at_exit) = NULL;
@@ -114,9 +124,9 @@ static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const 
 	if (!p)
 		return -1;
 	c = cursor_make(p, len);
-	n = unsigned5_read(&c, x);
-	unsigned5_read(&c, x); /* count of injected fields, which come last */
-	for (uint32_t i = 0; i < n && !c.bad; i++) {
+	own = unsigned5_read(&c, x);
+	added = unsigned5_read(&c, x); /* they come last */
+	for (uint64_t i = 0; i < (sig ? own : (uint64_t)own + added) && !c.bad; i++) {
 		uint32_t name_index = unsigned5_read(&c, x), sig_index = unsigned5_read(&c, x);
 		uint32_t offset = unsigned5_read(&c, x), flags;
 
@@ -128,10 +138,19 @@ static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const 
 			unsigned5_read(&c, x);
 		if (flags & ff.contended)
 			unsigned5_read(&c, x);
-		if (!c.bad && pool_is(jvm, k, name_index, name) && pool_is(jvm, k, sig_index, sig))
+		if (!c.bad && (sig ? pool_is(jvm, k, name_index, name) && pool_is(jvm, k, sig_index, sig) :
+				     i >= own && injected_is(jvm, name_index, name)))
 			return (int32_t)(offset & INT32_MAX);
 	}
 	return -1;
+}
+
+int32_t klass_injected_offset(struct jvm *jvm, uint64_t klass, const char *name)
+{
+	const struct klass k = {.addr = klass};
+	int32_t offset = jvm->l.klass_field_stream.ok ? offset_from_stream(jvm, &k, name, NULL) : -1;
+
+	return offset < OFFSET_MAX ? offset : -1;
 }
 
 int32_t klass_field_offset(struct jvm *jvm, uint64_t klass, const char *name, const char *sig)
@@ -144,7 +163,7 @@ int32_t klass_field_offset(struct jvm *jvm, uint64_t klass, const char *name, co
 		return -1;
 	offset = jvm->l.klass_field_stream.ok ? offset_from_stream(jvm, &k, name, sig) :
 						offset_from_array(jvm, &k, name, sig);
-	return offset < 1 << 20 ? offset : -1;
+	return offset < OFFSET_MAX ? offset : -1;
 }
 
 uint64_t klass_find_super(struct jvm *jvm, uint64_t klass, const char *name)

@@ -35,13 +35,13 @@ static bool in_libjvm(uint64_t addr, uint64_t variable)
 }
 
 /*
- * Recognises a map over the granules of the heap: their number, a power of two from 21 on, and the array. After a
- * generation's map there is an object with a vtable.
+ * Recognises a map over the granules of the heap: their number (of those reserved; in 21 still a power of two) and the
+ * array. After a generation's map there is an object with a vtable.
  */
 static bool is_map(const uint64_t w[3], uint64_t variable)
 {
-	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && (w[0] & (w[0] - 1)) == 0 && addr_ok(w[1]) &&
-	       w[1] % 4096 == 0 && in_libjvm(w[2], variable);
+	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && addr_ok(w[1]) && w[1] % 4096 == 0 &&
+	       in_libjvm(w[2], variable);
 }
 
 /*
@@ -70,14 +70,13 @@ static void maps_find(struct jvm *jvm)
 	uint64_t *words CLEANUP(free_at_exit) = calloc(l->size.zheap / 8 + 1, 8);
 	uint64_t heap, first = l->zheap_page_table.at / 8 + 2, n = l->size.zheap / 8;
 
-	m->z_maps_read = true;
 	if (!words || !l->zc_heap.ok || !jvm_get(jvm, 0, l->universe_heap, &heap))
 		return;
 	heap += l->zc_heap.at;
 	if (l->zheap_forwarding.ok) {
-		if (!jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old))
-			m->z_map_old = 0;
+		m->z_maps_read = jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old);
 	} else if (l->zheap_page_table.ok && first < n && jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
+		m->z_maps_read = true;
 		maps_search(m, words + first, n - first, l->universe_heap.at);
 	}
 }
@@ -93,7 +92,15 @@ static uint32_t z_hash(uint32_t k)
 	return k ^ k >> 16;
 }
 
-static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from, uint64_t *ret)
+/* What the tables say about an object. */
+enum forwarding {
+	FORWARDING_NONE, /* its page is not being relocated */
+	FORWARDING_NOT_YET, /* it is still in the old place */
+	FORWARDING_MOVED,
+	FORWARDING_UNKNOWN, /* not readable: the old place may hold anything */
+};
+
+static enum forwarding entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint64_t from, uint64_t *ret)
 {
 	uint64_t e[PROBES_READ], at = z_hash((uint32_t)from) & (length - 1);
 
@@ -101,40 +108,43 @@ static bool entry_find(struct jvm *jvm, uint64_t entries, uint64_t length, uint6
 		uint64_t n = length - at < PROBES_READ ? length - at : PROBES_READ;
 
 		if (!mem_read(jvm->mem, entries + 8 * at, e, 8 * n))
-			return false;
+			return FORWARDING_UNKNOWN;
 		for (uint64_t i = 0; i < n; i++) {
 			if (!(e[i] & 1))
-				return false;
+				return FORWARDING_NOT_YET;
 			if (e[i] >> FROM_SHIFT == from) {
 				*ret = e[i] >> TO_SHIFT & ((UINT64_C(1) << TO_BITS) - 1);
-				return true;
+				return FORWARDING_MOVED;
 			}
 		}
 		probes += (unsigned)n;
 		at = (at + n) & (length - 1);
 	}
-	return false;
+	return FORWARDING_UNKNOWN;
 }
 
 /* Finds, in one table, the new offset of the object at `offset` of the heap. */
-static bool forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
+static enum forwarding forward_by(struct jvm *jvm, uint64_t map, uint64_t offset, uint64_t *ret)
 {
 	const struct hs_layout *l = &jvm->l;
 	uint64_t f, start, shift, length;
 
-	if (!mem_read_u64(jvm->mem, map + 8 * (offset >> GRANULE_SHIFT), &f) || !object_ok(f) ||
-	    !jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
+	if (!mem_read_u64(jvm->mem, map + 8 * (offset >> GRANULE_SHIFT), &f))
+		return FORWARDING_UNKNOWN;
+	if (!f)
+		return FORWARDING_NONE;
+	if (!object_ok(f) || !jvm_get(jvm, f + l->zforwarding_virtual.at, l->zvirtual_start, &start) ||
 	    !jvm_get(jvm, f, l->zforwarding_shift, &shift) ||
 	    !jvm_get(jvm, f + l->zforwarding_entries.at, l->zarray_length, &length))
-		return false;
+		return FORWARDING_UNKNOWN;
 	if (offset < start || shift < 3 || shift > 32 || length == 0 || length > ENTRIES_MAX ||
 	    (length & (length - 1)) != 0)
-		return false;
+		return FORWARDING_UNKNOWN;
 	return entry_find(jvm, f + l->size.zforwarding, length, (offset - start) >> shift, ret);
 }
 
 /* Without generations, all objects count as old. */
-static bool forward(struct jvm *jvm, bool young, uint64_t offset, uint64_t *ret)
+static enum forwarding forward(struct jvm *jvm, bool young, uint64_t offset, uint64_t *ret)
 {
 	const struct heap_mode *m = &jvm->heap_mode;
 	uint64_t map;
@@ -142,7 +152,7 @@ static bool forward(struct jvm *jvm, bool young, uint64_t offset, uint64_t *ret)
 	if (!m->z_maps_read)
 		maps_find(jvm);
 	map = young ? m->z_map_young : m->z_map_old;
-	return map && forward_by(jvm, map, offset, ret);
+	return map ? forward_by(jvm, map, offset, ret) : FORWARDING_UNKNOWN;
 }
 
 /*
@@ -155,24 +165,35 @@ static bool resolve_single(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	bool x = l->x_globals.ok;
 	struct hs_field globals = x ? l->x_globals : l->z_globals;
 	uint64_t mask, good, bad, to;
+	enum forwarding moved = FORWARDING_NONE;
 
 	*ret = raw;
 	if (!z_read(jvm, globals, x ? l->x_offset_mask : l->z_offset_mask, &mask) ||
 	    !z_read(jvm, globals, x ? l->x_good_mask : l->z_good_mask, &good))
 		return object_ok(raw);
 	*ret = (raw & mask) | good;
-	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0 && forward(jvm, false, raw & mask, &to))
+	if (z_read(jvm, globals, l->z_weak_bad_mask, &bad) && (raw & bad) != 0)
+		moved = forward(jvm, false, raw & mask, &to);
+	if (moved == FORWARDING_MOVED)
 		*ret = to | good;
-	return object_ok(*ret);
+	return moved != FORWARDING_UNKNOWN && object_ok(*ret);
 }
 
 /*
  * A reference is stale if one of its generations was relocated since it got its colour. The table of the generation
  * that does not contain the object may have an entry for an earlier page (ZBarrier::remap_generation).
  */
+static enum forwarding forward_stale(struct jvm *jvm, int stale, uint64_t offset, uint64_t *ret)
+{
+	enum forwarding moved = stale & 1 ? forward(jvm, true, offset, ret) : FORWARDING_NONE;
+
+	return moved == FORWARDING_NONE && (stale & 2) ? forward(jvm, false, offset, ret) : moved;
+}
+
 static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 {
 	uint64_t good, mask, to;
+	enum forwarding moved;
 	unsigned shift, ignored;
 	int colour = arch_z_colour(raw, &shift), now, stale;
 
@@ -184,10 +205,10 @@ static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	stale = now < 0 ? 0 : colour ^ now;
 	if (stale == 3 && arch_z_old_to_old(raw))
 		stale = 2;
-	if (((stale & 1) && forward(jvm, true, *ret & mask, &to)) ||
-	    ((stale & 2) && forward(jvm, false, *ret & mask, &to)))
+	moved = forward_stale(jvm, stale, *ret & mask, &to);
+	if (moved == FORWARDING_MOVED)
 		*ret = (*ret & ~mask) | to;
-	return object_ok(*ret);
+	return moved != FORWARDING_UNKNOWN && object_ok(*ret);
 }
 
 bool z_resolve(struct jvm *jvm, uint64_t raw, uint64_t *ret)

@@ -5,7 +5,10 @@
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code.h"
+#include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/methods/callee.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
@@ -102,8 +105,48 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 	return true;
 }
 
+/* Where in its source a frame is calling. 0: unknown. */
+static struct code_scope caller_of(const struct walker *w, const struct frame_key *f)
+{
+	struct code_scope innermost = {f->id, (int32_t)f->off};
+	const struct code *c;
+	size_t after;
+
+	if (f->kind == FRAME_INTERPRETED)
+		return innermost;
+	c = hs_code(w->hs, f->id);
+	after = c ? first_above(c->records, c->n_records, pc_offset, f->off) : 0;
+	if (!after ||
+	    !code_scopes_at(c, hotspot_version(w->hs)->major, c->records[after - 1].scope_offset, &innermost, 1))
+		innermost.method_id = 0;
+	return innermost;
+}
+
+static uint32_t method_of(const struct walker *w, const struct frame_key *f)
+{
+	const struct code *c = f->kind == FRAME_COMPILED ? hs_code(w->hs, f->id) : NULL;
+
+	return f->kind == FRAME_INTERPRETED ? f->id : c ? c->method_id : 0;
+}
+
+/*
+ * Frames of another moment make sense, too: those of a thread that has parked again, say, which end in a call of doYield.
+ * So where chunks begin, the caller must call the callee, as far as its bytecode says which method it calls.
+ */
+static bool is_call(const struct walker *w, const struct frame_key *caller, const struct frame_key *callee)
+{
+	const struct code_scope at = caller_of(w, caller);
+	uint32_t called = at.method_id ? hs_callee_at(w->hs, at.method_id, at.bci) : 0, method = method_of(w, callee);
+	const struct hs_method *m = hs_method(w->hs, called);
+
+	/* Method handles' linkers jump to the method. */
+	return !m || !method || called == method || !strcmp(m->class_name, "java/lang/invoke/MethodHandle");
+}
+
 static bool push_chunk(struct chunk_walk *k)
 {
+	uint32_t first = k->w->n;
+
 	k->sp = k->own_sp = k->c->sp;
 	while (k->sp < k->c->bottom) {
 		int64_t sp = k->sp;
@@ -112,6 +155,8 @@ static bool push_chunk(struct chunk_walk *k)
 		if (!word(k, sp - 1, &pc) || !hs_in_code_cache(k->w->hs, pc))
 			return false;
 		if (!(hs_in_interpreter(k->w->hs, pc) ? push_interpreted(k) : push_compiled(k, pc)) || k->sp <= sp)
+			return false;
+		if (sp == k->c->sp && !is_call(k->w, &k->w->frames[first], &k->w->frames[first - 1]))
 			return false;
 	}
 	return k->sp == k->c->bottom;
@@ -123,7 +168,7 @@ bool step_frozen(struct walker *w)
 	struct hs_chunk c;
 	uint32_t n = w->n;
 	size_t at = 0;
-	bool ok = w->heap_len && !is_freezing(w);
+	bool ok = w->n && w->heap_len && !is_freezing(w);
 
 	k.c = &c;
 	while (ok && hs_frozen_next(w->heap, w->heap_len, &at, &c))

@@ -16,7 +16,7 @@ enum { WORDS = 8, ENTER_METHOD = 5, INTERPRETED_METHOD = 6 };
 /* Words of the chunk: two that belong to no frame, then the frames from SP on. */
 enum { SP = 10, INTERPRETED_FP = 30, ENTER_SP = 32, BOTTOM = 40, SIZE = 41 };
 
-static const struct code_record record = {.pc_offset = 0x80, .safepoint = true};
+static const struct code_record record = {.pc_offset = 0x80, .scope_offset = 17, .safepoint = true};
 
 static struct {
 	uint64_t entry;
@@ -240,6 +240,39 @@ static void test_freezing(void **state)
 	assert_int_equal(w.n, 2);
 }
 
+/* The outermost frame on the stack is of method 1, the first of the chunk of method 3, the next one of method 6. */
+static void test_caller(void **state)
+{
+	struct walk w;
+
+	(void)state;
+	setup();
+	fake.caller = 3;
+	fake.caller_bci = record.scope_offset;
+	fake.callee = 1;
+	fake_walk(&w);
+	assert_false(w.frozen);
+	fake.callee = 2; /* doYield, where the thread has parked again */
+	expect_frozen();
+	fake.linker = 2;
+	fake_walk(&w);
+	assert_false(w.frozen);
+	/* Within a chunk, nothing was joined. */
+	fake.linker = 0;
+	fake.caller = INTERPRETED_METHOD;
+	fake.caller_bci = 0x21;
+	fake_walk(&w);
+	assert_false(w.frozen);
+	/* An interpreted frame comes first. */
+	copy.head.sp = SP + WORDS;
+	memmove(copy.words, copy.words + WORDS, sizeof(copy.words) - WORDS * 8);
+	fake.frozen_len -= WORDS * 8;
+	expect_frozen();
+	fake.callee = 1;
+	fake_walk(&w);
+	assert_false(w.frozen);
+}
+
 /* Without a copy, an entry of another moment leads nowhere: that is no broken stack. */
 static void test_stale_entry(void **state)
 {
@@ -266,6 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),   cmocka_unit_test(test_doubt),    cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_garbage), cmocka_unit_test(test_freezing), cmocka_unit_test(test_stale_entry),
+		cmocka_unit_test(test_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "sampler/unwind/patterns.h"
 #include "sampler/unwind/unwinder.h"
 #include "symbolizer/hotspot/hotspot.h"
+#include "symbolizer/hotspot/methods/callee.h"
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/dso.h"
@@ -279,12 +280,14 @@ bool hs_method_lost(struct hotspot *hs)
 const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 {
 	static struct hs_method m;
-	bool enter = id == fake.enter;
+	bool enter = id == fake.enter, linker = id == fake.linker;
 
 	(void)hs;
 	m = (struct hs_method){.id = id,
 			       .name = enter ? "enter" : "m",
-			       .class_name = enter ? "jdk/internal/vm/Continuation" : "C",
+			       .class_name = enter  ? "jdk/internal/vm/Continuation" :
+					     linker ? "java/lang/invoke/MethodHandle" :
+						      "C",
 			       .code_base = FAKE_BYTECODES + id * 0x100,
 			       .code_size = 0x80,
 			       .access_flags = id == 9 ? METHOD_NATIVE : 0};
@@ -294,6 +297,21 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
 {
 	return bcp >= m->code_base && bcp - m->code_base < m->code_size ? (int32_t)(bcp - m->code_base) : -1;
+}
+
+/* A frame's scope is its method, and its bci is scope_offset. */
+size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret, size_t max)
+{
+	(void)major;
+	(void)max;
+	*ret = (struct code_scope){c->method_id, scope_offset};
+	return 1;
+}
+
+uint32_t hs_callee_at(struct hotspot *hs, uint32_t method_id, int32_t bci)
+{
+	(void)hs;
+	return method_id == fake.caller && bci == fake.caller_bci ? fake.callee : 0;
 }
 
 const struct hs_version *hotspot_version(const struct hotspot *hs)

@@ -57,6 +57,9 @@ struct fake {
 	const uint8_t *frozen; /* copy of the heap handed over with the sample */
 	size_t frozen_len;
 	unsigned enter; /* the method that is Continuation.enter */
+	uint32_t linker; /* id of a method of java.lang.invoke.MethodHandle */
+	uint32_t caller, callee; /* ids: the first calls the second, at */
+	int32_t caller_bci;
 	const char *dso_name; /* of the native functions' file; NULL: "libfake.so" */
 	uint64_t kernel[4];
 	size_t n_kernel;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/store/day.h"
@@ -32,7 +33,8 @@ static const struct store_options defaults = {
 struct store {
 	char dir[4000];
 	struct store_options o;
-	int lock;
+	int lock; /* its file holds kept_until_ns for the next one who opens it */
+	uint64_t kept_until_ns;
 	struct day *days[STORE_STEPS]; /* the open file of each step; NULL: none */
 	bool all_looked_at; /* no other file has steps waiting to be added up */
 	uint64_t tended_s, calm_since_s; /* 0: not yet */
@@ -70,6 +72,8 @@ static int lock(struct store *s, struct err *err)
 		return err_set(err, -errno, "cannot open '%.300s': %m", path);
 	if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, -EBUSY, "'%.300s' is in use by another daemon", s->dir);
+	if (pread(s->lock, &s->kept_until_ns, sizeof(s->kept_until_ns), 0) != sizeof(s->kept_until_ns))
+		s->kept_until_ns = 0;
 	return 0;
 }
 
@@ -216,6 +220,16 @@ int store_flush(struct store *s, struct err *err)
 	int r = commit(s, 0, err);
 
 	return r < 0 ? r : commit(s, STORE_STEPS - 1, err);
+}
+
+void store_mark_kept(struct store *s, uint64_t now_ns)
+{
+	(void)!pwrite(s->lock, &now_ns, sizeof(now_ns), 0);
+}
+
+uint64_t store_kept_until(const struct store *s)
+{
+	return s->kept_until_ns;
 }
 
 int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,

@@ -125,6 +125,8 @@ def upgraded(host):
         out[0] = host.run("jsampler", "report", "--since", "%ds" % (time.monotonic() - began + 1))[1]
         return b"Truth.k" in out[0]
     check("systemd: and the history goes on", wait_for(again), (out, host.journal()))
+    out = host.run("jsampler", "doctor")[1]
+    check("systemd: with a gap that is known", b"has 1 gap in the last day" in out, out)
 
 
 def watched(host):

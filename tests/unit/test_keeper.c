@@ -280,6 +280,27 @@ static void survives_a_full_disk(void **state)
 	assert_non_null(strstr(happenings(), "gap 0 nothing was stored for "));
 }
 
+static void tells_when_it_was_not_running(void **state)
+{
+	struct keeper_child k = start();
+	const char *text;
+	double seconds;
+
+	(void)state;
+	stop(&k);
+	k = start();
+	stop(&k);
+	text = strstr(happenings(), "gap 0 nothing was stored for ");
+	assert_non_null(text);
+	assert_int_equal(
+		sscanf(text, "gap 0 nothing was stored for %lf s: the process that keeps the history was not running",
+		       &seconds),
+		1);
+	assert_true(seconds < 60);
+	assert_null(strstr(text + 1, "gap 0")); /* not before the first one */
+	assert_null(strstr(said, "nothing was stored"));
+}
+
 static void two_on_one_store(void **state)
 {
 	struct keeper_child first = start(),
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(keeps_so_many_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ends_with_the_broker, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(survives_a_full_disk, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(tells_when_it_was_not_running, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_on_one_store, set_up, tear_down),
 	};
 

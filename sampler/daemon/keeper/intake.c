@@ -131,23 +131,35 @@ static void note(struct intake *in, const struct store_target *t, uint64_t at_ns
 		note_failure(in, r, &e);
 }
 
-static void note_gap(struct intake *in, uint64_t since_ns, const char *why)
+typedef char gap_text[sizeof(((struct err *)0)->msg) + 50];
+
+static void note_gap(struct intake *in, uint64_t since_ns, const char *why, gap_text text)
 {
 	uint64_t now = clock_realtime_ns(), took = now > since_ns ? now - since_ns : 0;
-	char text[sizeof(((struct err *)0)->msg) + 50];
 
-	snprintf(text, sizeof(text), "nothing was stored for %.1f s: %s", (double)took / 1e9, why);
-	log_warn("%s", text);
+	snprintf(text, sizeof(gap_text), "nothing was stored for %.1f s: %s", (double)took / 1e9, why);
 	note(in, NULL, since_ns, "gap", text);
+}
+
+/* A clock that was set back since then tells nothing. */
+void intake_note_absence(struct intake *in)
+{
+	uint64_t until = store_kept_until(in->store);
+	gap_text text;
+
+	if (until && until < clock_realtime_ns())
+		note_gap(in, until, "the process that keeps the history was not running", text);
 }
 
 /* A step without failures ends the trouble. */
 static void note_step(struct intake *in)
 {
 	struct trouble *t = &in->trouble;
+	gap_text text;
 
 	if (t->code && !t->now) {
-		note_gap(in, t->since_ns, t->why.msg);
+		note_gap(in, t->since_ns, t->why.msg, text);
+		log_warn("%s", text);
 		t->code = t->now ? t->code : 0;
 	}
 	t->now = false;
@@ -329,6 +341,8 @@ void intake_flush(struct intake *in)
 
 	if (r < 0)
 		note_failure(in, r, &e);
+	else
+		store_mark_kept(in->store, clock_realtime_ns());
 	note_step(in);
 }
 

@@ -23,6 +23,9 @@ size_t intake_poll(const struct intake *in, struct pollfd *ret);
 /* Reads and stores what has come from feed i of the last intake_poll(), but not for long. One that breaks a rule is closed. */
 void intake_read(struct intake *in, size_t i);
 
+/* Notes the time since another one has stored into the same history: a daemon was stopped, upgraded, or ended unexpectedly. */
+void intake_note_absence(struct intake *in);
+
 /* Makes what was stored durable; to be called once for each step of the store. */
 void intake_flush(struct intake *in);
 /* Adds up and forgets (store_tend()); to be called every minute or so. */

@@ -96,6 +96,7 @@ static int begin(struct keeper *k, struct err *err)
 	k->intake = intake_new(k->store);
 	if (!k->intake)
 		return err_set(err, -ENOMEM, "out of memory");
+	intake_note_absence(k->intake);
 	return start_http(k, err);
 }
 

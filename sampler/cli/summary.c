@@ -153,7 +153,8 @@ static void print_unsampled(const struct session_summary *s)
 	uint64_t all = t->weight + t->unsampled_short + t->unsampled_kernel;
 
 	if (t->unsampled_short)
-		say("not sampled: %.2f s (%.1f %% of the CPU time) of threads that ended before a sample was due",
+		say("not sampled: %.2f s (%.1f %% of the CPU time) of threads that ended, or still ran at the end, "
+		    "before a sample was due",
 		    (double)t->unsampled_short / 1e9, percent(t->unsampled_short, all));
 	if (t->unsampled_kernel)
 		say("not sampled: %.2f s (%.1f %% of the CPU time) in the kernel", (double)t->unsampled_kernel / 1e9,

@@ -31,6 +31,9 @@ def record(target, tmp):
         check(what + ": nothing else but text", "\x1b" not in rest, repr(text))
         shown = [part for line in rest.split("\n") for part in line.rstrip("\r").split("\r")]
         check(what + ": 80 columns", max(map(shell.columns_of, shown)) <= 80, [l for l in shown if len(l) > 80])
+    status, text = shell.on_terminal(["-o", out, "--", "true"], {"TERM": "xterm"})
+    check("no line of the first moment, with a share of next to no time", status == 0 and "samples in" in text and
+          "\r   0.0 s" not in text, repr(text))
     status, text = shell.on_terminal([*args, "-q"], {"TERM": "xterm"})
     check("record -q: nothing at all", status == 0 and text == "", repr(text))
     p = shell.run(args)

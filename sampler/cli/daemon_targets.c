@@ -30,13 +30,10 @@ static uint64_t seconds_of(uint64_t ticks)
 /* A program that was executed later has the time when sampling it began as its start (sampler/daemon/keeper/programs.h). */
 static bool is_still_there(const struct daemon_target *t, uint64_t start)
 {
-	struct proc *p;
 	uint64_t ticks;
 
-	if (proc_open(t->pid, &p, NULL) < 0)
+	if (proc_started(t->pid, &ticks) < 0)
 		return false;
-	ticks = proc_start_ticks(p);
-	proc_close(p);
 	return ticks == start || (start / TICKS == t->since_s && seconds_of(ticks) <= t->since_s);
 }
 

@@ -235,6 +235,26 @@ bool proc_alive(struct proc *p)
 	return stat_read(p, 0, &s) == 0 && s.start == p->start && stat_alive(&s);
 }
 
+int proc_started(pid_t pid, uint64_t *ret_ticks)
+{
+	struct proc *p;
+	int r = proc_open(pid, &p, NULL);
+
+	if (r < 0)
+		return r;
+	*ret_ticks = proc_start_ticks(p);
+	r = proc_alive(p) ? 0 : -ESRCH;
+	proc_close(p);
+	return r;
+}
+
+bool proc_is_there(pid_t pid, uint64_t start_ticks)
+{
+	uint64_t ticks;
+
+	return proc_started(pid, &ticks) == 0 && ticks == start_ticks;
+}
+
 /* Memory and mapped files go with the threads, one by one, before the process has ended. */
 bool proc_gone(struct proc *p)
 {

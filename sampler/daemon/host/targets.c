@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,6 +16,8 @@
 #include "sampler/daemon/config/config_keys.h"
 #include "sampler/daemon/governor/governor.h"
 #include "sampler/daemon/host/child.h"
+#include "sampler/daemon/host/own_worker.h"
+#include "sampler/daemon/host/target.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/supervise/restart.h"
@@ -30,22 +31,6 @@
 #include "symbolizer/target/proc.h"
 
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
-
-enum { FLOOR_HZ = 5 }; /* cpu_limit or not */
-
-struct target {
-	struct scan_found who;
-	size_t slot;
-	uint32_t hz;
-	pid_t worker; /* 0: none of its own */
-	bool alone; /* it is to have one of its own */
-	bool joined; /* it is sampled together with others */
-	int pidfd; /* while joined; otherwise -1 */
-	uint32_t divisor, next; /* while joined: that the worker knows, and that it is to have */
-	bool left_out;
-	uint64_t again_ns; /* when to start a worker; CLOCK_MONOTONIC */
-	struct restart restart;
-};
 
 /* --- the list --- */
 
@@ -96,45 +81,11 @@ static struct target *find(const struct targets *t, const struct scan_found *f)
 	return NULL;
 }
 
-static bool is_same_user(const struct scan_found *a, const struct scan_found *b)
-{
-	return a->in_namespace == b->in_namespace && (a->in_namespace || a->uid == b->uid);
-}
-
-/* What a user starts must not leave no room for others'. Root's may be those of all containers. */
-static bool has_share(const struct targets *t, const struct scan_found *f)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n; i++)
-		n += is_same_user(&t->list[i].who, f);
-	return n >= TARGETS_OF_USER && (f->in_namespace || f->uid != 0);
-}
-
-static bool has_room(struct targets *t, const struct scan_found *f)
-{
-	char user[64];
-
-	if (t->n == TARGETS_MAX) {
-		if (!t->full)
-			log_warn("there are more than %d JVMs: the others are not sampled", TARGETS_MAX);
-		t->full = true;
-		return false;
-	}
-	if (!has_share(t, f))
-		return true;
-	user_name(f->uid, user, sizeof(user));
-	if (!t->full_of_user)
-		log_warn("user %s has more than %d JVMs: the others are not sampled", user, TARGETS_OF_USER);
-	t->full_of_user = true;
-	return false;
-}
-
 static struct target *add(struct targets *t, const struct scan_found *f)
 {
 	size_t slot = 0;
 
-	if (!has_room(t, f))
+	if (!targets_room(t, f))
 		return NULL;
 	while (t->slots[slot / 64] >> slot % 64 & 1)
 		slot++;
@@ -154,13 +105,9 @@ static void drop(struct targets *t, size_t i)
 
 /* --- workers --- */
 
-static bool own(const void *ctx, int fd)
+static pid_t fork_worker(const struct targets *t, const struct target *one, int feed)
 {
-	return fd <= STDERR_FILENO || fd == *(const int *)ctx;
-}
-
-static _Noreturn void worker_main(const struct targets *t, const struct target *one, const char *user, int feed)
-{
+	char user[64], name[16];
 	const struct watch_options o = {
 		.pid = one->who.pid,
 		.start_ticks = one->who.start_ticks,
@@ -172,26 +119,10 @@ static _Noreturn void worker_main(const struct targets *t, const struct target *
 		.user = user,
 		.hz_wanted = &t->wanted[one->slot],
 	};
-	char name[16];
-
-	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
-	child_begin(name, own, &feed);
-	child_goes_first();
-	_exit(watch_run(&o));
-}
-
-static pid_t fork_worker(const struct targets *t, const struct target *one, int feed)
-{
-	pid_t parent = getpid(), child;
-	char user[64];
 
 	user_name(one->who.uid, user, sizeof(user));
-	child = fork();
-	if (child)
-		return child;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(WATCH_ENDED);
-	worker_main(t, one, user, feed);
+	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
+	return own_worker_fork(&o, name);
 }
 
 /* The keeper gets its end first: what the worker sends to nobody would be lost. */
@@ -217,18 +148,6 @@ static void start_own(struct targets *t, struct target *one)
 	close(feed[1]);
 }
 
-static bool is_there(const struct scan_found *f)
-{
-	struct proc *p;
-	bool there;
-
-	if (proc_open(f->pid, &p, NULL) < 0)
-		return false;
-	there = proc_start_ticks(p) == f->start_ticks && proc_alive(p);
-	proc_close(p);
-	return there;
-}
-
 /* --- together with others --- */
 
 static bool is_for_joint(const struct targets *t, const struct target *one)
@@ -236,25 +155,10 @@ static bool is_for_joint(const struct targets *t, const struct target *one)
 	return !one->alone && !t->isolate && !t->joint.refused;
 }
 
-static struct governor *governor_of(struct targets *t)
-{
-	const struct governor_options o = {.base_hz = t->hz, .floor_hz = FLOOR_HZ, .cpu_limit = t->cpu_limit};
-
-	if (!t->governor)
-		t->governor = governor_new(&o);
-	return t->governor;
-}
-
-static void ungovern(struct targets *t, const struct target *one)
-{
-	if (t->governor)
-		governor_remove(t->governor, one->slot);
-}
-
 /* The process is the one that was found: what it is checked against is the same as in the broker. */
 static void join(struct targets *t, struct target *one)
 {
-	struct governor *g = governor_of(t);
+	struct governor *g = targets_governor(t);
 	uint32_t divisor = g ? governor_add(g, one->slot, 0) : 0;
 	char user[64];
 
@@ -262,12 +166,12 @@ static void join(struct targets *t, struct target *one)
 	one->again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
-	one->joined = one->pidfd >= 0 && is_there(&one->who) &&
+	one->joined = one->pidfd >= 0 && proc_is_there(one->who.pid, one->who.start_ticks) &&
 		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot,
 				  divisor ? divisor : 1, user);
 	if (one->joined)
 		return;
-	ungovern(t, one);
+	targets_ungovern(t, one);
 	close_at_exit(&one->pidfd);
 	one->pidfd = -1;
 }
@@ -277,7 +181,7 @@ static void leave(struct targets *t, struct target *one)
 	if (!one->joined)
 		return;
 	joint_dismiss(&t->joint, (uint32_t)one->slot);
-	ungovern(t, one);
+	targets_ungovern(t, one);
 	close(take_fd(&one->pidfd));
 	one->joined = false;
 }
@@ -354,7 +258,7 @@ static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 		if (!one->joined)
 			continue;
 		one->joined = false;
-		ungovern(t, one);
+		targets_ungovern(t, one);
 		close(take_fd(&one->pidfd));
 		if ((int)one->slot != blamed_slot)
 			continue;
@@ -401,7 +305,7 @@ static bool has_ended(const struct target *one)
 {
 	struct pollfd p = {.fd = one->pidfd, .events = POLLIN};
 
-	return one->joined ? poll(&p, 1, 0) == 1 : !is_there(&one->who);
+	return one->joined ? poll(&p, 1, 0) == 1 : !proc_is_there(one->who.pid, one->who.start_ticks);
 }
 
 static struct target *of_slot(const struct targets *t, const struct crowd_report *r)
@@ -477,53 +381,6 @@ void targets_turn(struct targets *t)
 			start(t, one);
 		}
 	}
-}
-
-/* --- how often --- */
-
-/* It may come several times for a target. */
-static void note_change(void *ctx, const struct governor_change *c)
-{
-	struct targets *t = ctx;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && t->list[i].slot == c->target)
-			t->list[i].next = c->to;
-}
-
-/* Once for each target: a change that is announced replaces one that does not hold yet. */
-static void announce_changes(struct targets *t)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		struct target *one = &t->list[i];
-
-		if (!one->joined || one->next == one->divisor ||
-		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next))
-			continue;
-		log_info("PID %d: one in %u samples is taken, not one in %u: cpu_limit", (int)one->who.pid,
-			 (unsigned)one->next, (unsigned)one->divisor);
-		one->divisor = one->next;
-	}
-}
-
-void targets_govern(struct targets *t, uint64_t own_cpu_ns)
-{
-	bool was = t->governor && governor_state(t->governor).helpless;
-
-	if (!t->governor)
-		return;
-	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, note_change, t);
-	announce_changes(t);
-	if (!was && governor_state(t->governor).helpless)
-		log_warn(
-			"the daemon takes more CPU time than cpu_limit allows, although JVMs are sampled only %d times "
-			"a second",
-			FLOOR_HZ);
-}
-
-bool targets_governed(const struct targets *t)
-{
-	return t->governor && governor_state(t->governor).targets;
 }
 
 int targets_fd(const struct targets *t)

@@ -16,6 +16,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/target/proc.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
@@ -122,7 +123,7 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 	so.engine_options.confine_tracer = closing_tracer(c);
 	if (r == 0)
 		r = session_open(o->pid, &so, ret, err);
-	if (r == 0 && !watched_is_there(o->pid, o->start_ticks))
+	if (r == 0 && !proc_is_there(o->pid, o->start_ticks))
 		r = -ESRCH;
 	if (r == 0)
 		r = closing_close(c, session_traces(*ret), err);

@@ -12,22 +12,9 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/target/proc.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define STEP_NS (STORE_STEP_S * SECOND_NS)
-
-bool watched_is_there(pid_t pid, uint64_t start_ticks)
-{
-	struct proc *p;
-	bool same;
-
-	if (proc_open(pid, &p, NULL) < 0)
-		return false;
-	same = proc_start_ticks(p) == start_ticks;
-	proc_close(p);
-	return same;
-}
 
 /* --- who it is --- */
 

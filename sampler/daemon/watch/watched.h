@@ -29,9 +29,6 @@ struct watched {
 	bool introduced; /* the keeper knows it */
 };
 
-/* The PID may be another process's by now. */
-bool watched_is_there(pid_t pid, uint64_t start_ticks);
-
 /* Who it is, from what was read (who_look()), and what the rules say: w->choice. w must not be moved from here on. */
 void watched_identify(struct watched *w, const char *jdk);
 void watched_introduce(struct watched *w);

@@ -1,0 +1,69 @@
+/* How often the targets that are sampled together are sampled. */
+#include "sampler/daemon/governor/governor.h"
+#include "sampler/daemon/host/target.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/log.h"
+
+enum { FLOOR_HZ = 5 }; /* cpu_limit or not */
+
+struct governor *targets_governor(struct targets *t)
+{
+	const struct governor_options o = {.base_hz = t->hz, .floor_hz = FLOOR_HZ, .cpu_limit = t->cpu_limit};
+
+	if (!t->governor)
+		t->governor = governor_new(&o);
+	return t->governor;
+}
+
+void targets_ungovern(struct targets *t, const struct target *one)
+{
+	if (t->governor)
+		governor_remove(t->governor, one->slot);
+}
+
+/* --- changes --- */
+
+/* It may come several times for a target. */
+static void note_change(void *ctx, const struct governor_change *c)
+{
+	struct targets *t = ctx;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].joined && t->list[i].slot == c->target)
+			t->list[i].next = c->to;
+}
+
+/* Once for each target: a change that is announced replaces one that does not hold yet. */
+static void announce_changes(struct targets *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct target *one = &t->list[i];
+
+		if (!one->joined || one->next == one->divisor ||
+		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next))
+			continue;
+		log_info("PID %d: one in %u samples is taken, not one in %u: cpu_limit", (int)one->who.pid,
+			 (unsigned)one->next, (unsigned)one->divisor);
+		one->divisor = one->next;
+	}
+}
+
+void targets_govern(struct targets *t, uint64_t own_cpu_ns)
+{
+	bool was = t->governor && governor_state(t->governor).helpless;
+
+	if (!t->governor)
+		return;
+	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, note_change, t);
+	announce_changes(t);
+	if (!was && governor_state(t->governor).helpless)
+		log_warn(
+			"the daemon takes more CPU time than cpu_limit allows, although JVMs are sampled only %d times "
+			"a second",
+			FLOOR_HZ);
+}
+
+bool targets_governed(const struct targets *t)
+{
+	return t->governor && governor_state(t->governor).targets;
+}

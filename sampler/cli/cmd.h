@@ -14,6 +14,7 @@ struct cmd {
 
 int cmd_record(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_capture(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);

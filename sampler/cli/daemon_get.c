@@ -17,7 +17,14 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
 
-enum { HEAD_MAX = 16 << 10, BODY_MAX = 1 << 30, WAIT_MS = 60000, SOON_MS = 2000, READ_BYTES = 64 << 10 };
+enum {
+	HEAD_MAX = 16 << 10,
+	BODY_MAX = 1 << 30,
+	WAIT_MS = 60000,
+	SOON_MS = 2000,
+	POST_MS = 5000,
+	READ_BYTES = 64 << 10
+};
 
 static int cannot_reach(const char *socket, int code, struct err *err)
 {
@@ -42,7 +49,7 @@ static int send_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-int daemon_get_start(const char *path, const char *target, struct err *err)
+static int start(const char *method, const char *path, const char *target, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CLEANUP(buf_done) struct buf request = {0};
@@ -55,11 +62,16 @@ int daemon_get_start(const char *path, const char *target, struct err *err)
 		return err_set(err, -ENAMETOOLONG, "%.80s...: too long a name for a socket", path);
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
 		return cannot_reach(path, errno, err);
-	buf_printf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", target);
+	buf_printf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", method, target);
 	if (request.failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = send_all(fd, request.data, request.len);
 	return r < 0 ? cannot_reach(path, -r, err) : take_fd(&fd);
+}
+
+int daemon_get_start(const char *path, const char *target, struct err *err)
+{
+	return start("GET", path, target, err);
 }
 
 /* --- the answer --- */
@@ -176,7 +188,7 @@ static int finish(int fd, int wait_ms, char **ret, size_t *ret_len, struct err *
 	if (r < 0)
 		return r;
 	*ret_len = b.len - head;
-	if (status != 200)
+	if (status / 100 != 2)
 		return refused(status, b.data + head, *ret_len, err);
 	memmove(b.data, b.data + head, *ret_len + 1);
 	*ret = take_ptr(b.data);
@@ -193,4 +205,11 @@ int daemon_ask(const char *path, const char *target, char **ret, size_t *ret_len
 	int fd = daemon_get_start(path ? path : DAEMON_SOCKET, target, err);
 
 	return fd < 0 ? fd : finish(fd, SOON_MS, ret, ret_len, err);
+}
+
+int daemon_post(const char *path, const char *target, char **ret, size_t *ret_len, struct err *err)
+{
+	int fd = start("POST", path ? path : DAEMON_SOCKET, target, err);
+
+	return fd < 0 ? fd : finish(fd, POST_MS, ret, ret_len, err);
 }

@@ -7,9 +7,9 @@
 
 struct err;
 
-/* A request to the daemon (GET) over its socket: HTTP/1.1, one answer for each connection. */
+/* A request to the daemon over its socket: HTTP/1.1, one answer for each connection. */
 
-/* Connects and sends the request; `target` begins with a slash and has no blanks. A descriptor, or -errno. */
+/* Connects and sends a request with GET; `target` begins with a slash and has no blanks. A descriptor, or -errno. */
 int daemon_get_start(const char *socket, const char *target, struct err *err);
 
 /*
@@ -19,5 +19,7 @@ int daemon_get_start(const char *socket, const char *target, struct err *err);
 int daemon_get_finish(int fd, char **ret, size_t *ret_len, struct err *err);
 /* Both, for a small answer that comes soon: waits for two seconds at most for each part of it. socket NULL: DAEMON_SOCKET. 0, or the errors of both. */
 int daemon_ask(const char *socket, const char *target, char **ret, size_t *ret_len, struct err *err);
+int daemon_post(const char *socket, const char *target, char **ret, size_t *ret_len,
+		struct err *err); /* likewise, with POST */
 
 #endif

@@ -11,9 +11,9 @@
 #include "symbolizer/base/log.h"
 
 static const struct cmd cmds[] = {
-	{"record", cmd_record}, {"report", cmd_report}, {"diff", cmd_diff},     {"convert", cmd_convert},
-	{"list", cmd_list},     {"daemon", cmd_daemon}, {"doctor", cmd_doctor}, {"snapshot", cmd_snapshot},
-	{"replay", cmd_replay}, {"help", cmd_help},     {NULL, NULL},
+	{"record", cmd_record},     {"report", cmd_report}, {"diff", cmd_diff},     {"convert", cmd_convert},
+	{"capture", cmd_capture},   {"list", cmd_list},     {"daemon", cmd_daemon}, {"doctor", cmd_doctor},
+	{"snapshot", cmd_snapshot}, {"replay", cmd_replay}, {"help", cmd_help},     {NULL, NULL},
 };
 
 int cmd_end(int r)

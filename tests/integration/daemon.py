@@ -147,6 +147,22 @@ def check_kept(daemon, jvms, bad):
         bad.append("the one that became a JVM later: %d samples" % kept["samples"])
 
 
+def capture(daemon, tmp, pid, bad):
+    """Beside the history, at another frequency, and it is not part of it."""
+    js = [jvm.jsampler_path(), "capture", "--socket", tmp + "/run/s.sock"]
+    before = jvm.cpu_seconds(pid)
+    r = subprocess.run([*js, str(pid), "-F", "499", "-d", "1"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    used = jvm.cpu_seconds(pid) - before
+    n = sum(int(l.rsplit(" ", 1)[1]) for l in r.stdout.splitlines())
+    if r.returncode or "Busy.compute" not in r.stdout or not 20 < n < 499 * used * 1.2 + 20:
+        bad.append("a capture: status %d, %d samples of %.2f s of CPU time: %s" % (r.returncode, n, used, r.stderr))
+    if daemon.process("capture %d" % pid):
+        bad.append("a capture goes on")
+    r = subprocess.run([*js, str(daemon.proc.pid), "-d", "1"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if r.returncode != 1 or "no JVM that the daemon samples" not in r.stderr:
+        bad.append("a capture of another process: status %d: %s" % (r.returncode, r.stderr))
+
+
 def weigh(daemon, one, cpu_s, lost_s, bad):
     """Sampled from its first second on, until the daemon's end, but for what a worker that was killed had not yet sent."""
     s = daemon.kept(one.pid)["weight"] / 1e9
@@ -170,6 +186,7 @@ def run(jdk, classes, tmp):
         bad.append("not all are sampled")
     else:
         worker = check_closed(daemon, late.pid, bad)
+        capture(daemon, tmp, long.pid, bad)
         # What was sampled since the last step is lost; the next worker takes over.
         jvm.wait_until(lambda: daemon.kept(late.pid)["samples"], 30, 0.5)
         before = daemon.kept(long.pid)["weight"] / 1e9

@@ -144,11 +144,14 @@ def as_documented(path):
     """Each path of docs/api.yaml, and its members."""
     parts = re.split(r"^  (/\S+):$", API, flags=re.M)[1:]
     documented = dict(zip(parts[::2], parts[1::2]))
-    check("paths are documented", len(documented) == 11, documented.keys())
+    check("paths are documented", len(documented) == 13, documented.keys())
     source = (jvm.ROOT / "sampler/daemon/http/http.c").read_text()
     check("all of them, and no others", set(re.findall(r'^\s*\{"(/[^"]+)"|, \{"(/[^"]+)"', source, re.M)) and
-          set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == set(documented), documented.keys())
+          set(re.findall(r'\{"(/[\w/]+)", answer_', source)) == {d.replace("{id}", "") for d in documented}, documented.keys())
+    kept = next(c["id"] for c in get_json(path, "/api/v1/captures")["captures"] if c["state"] == "done")
     for target, text in documented.items():
+        target = target.replace("{id}", str(kept))
+        text = text.split("\n    post:")[0]
         arguments = re.search(r"x-try: (.*)", text)
         status, kind, body = get(path, target + ("?" + arguments.group(1) if arguments else ""))
         check("%s is there" % target, status == 200 and body, (status, body))
@@ -181,6 +184,48 @@ def answers(path):
         check("format %s" % name, status == 200 and body.lower().startswith(start.lower()) and body, body[:200])
     _, kind, body = get(path, "/metrics")
     check("metrics", kind.startswith("text/plain; version=0.0.4") and re.search(rb"^jsampler_store_bytes \d+$", body, re.M), body)
+
+
+def captures(path):
+    """Those of keeper_fill: PID 1 has two samples, 2 none, 3 does not end, 4 is refused."""
+    def post(query):
+        status, _, body = get(path, "/api/v1/captures?" + query, "POST")
+        return status, json.loads(body)
+
+    def row(id_):
+        return next(c for c in get_json(path, "/api/v1/captures")["captures"] if c["id"] == id_)
+
+    status, made = post("pid=1&frequency=999&seconds=30")
+    check("a capture begins", status == 201 and made["state"] == "running", made)
+    check("and ends", jvm.wait_until(lambda: row(made["id"])["state"] == "done", 20))
+    check("who asked for it, and for what", {**row(made["id"]), "bytes": 0} == {**made, "state": "done", "by": os.geteuid(), "frequency": 999, "seconds": 30}, row(made["id"]))
+    for name, start in (("html", b"<!doctype html>"), ("pprof", b"\x1f\x8b"), ("folded", b"a/a.run")):
+        status, _, body = get(path, "/api/v1/captures/%d?format=%s" % (made["id"], name))
+        check("a capture as %s" % name, status == 200 and body.lower().startswith(start), body[:100])
+    check("it has both pieces", sum(int(x.rsplit(b" ", 1)[1]) for x in body.splitlines()) == 2, body)
+    check("the history has none of it", sum(t["samples"] for t in get_json(path, "/api/v1/targets?from=1h")["targets"]) == ALL)
+    events = [e for e in get_json(path, "/api/v1/events?from=1h")["events"] if e["kind"] == "capture"]
+    check("but says so", len(events) == 1 and "capture %d: sampled 999 times" % made["id"] in events[0]["text"] and "by user %d" % os.geteuid() in events[0]["text"], events)
+    post("pid=2")  # it may have failed before there is an answer
+    failed = lambda: [c for c in get_json(path, "/api/v1/captures")["captures"] if c["pid"] == 2 and c["state"] == "failed" and c["why"]]
+    check("one without samples fails", jvm.wait_until(failed, 20))
+    check("which is told", get(path, "/api/v1/captures/%d" % failed()[0]["id"])[0] == 404)
+    running = [post("pid=3&seconds=600")[1]["id"] for _ in range(4)]
+    check("one that runs is not there yet", get(path, "/api/v1/captures/%d" % running[0])[0] == 409)
+    check("four at once", post("pid=1")[0] == 503)
+    check("a refusal is told", post("target=b:4:1")[0] in (404, 503))
+    for wrong in ("", "pid=0", "pid=x", "pid=4294967295", "pid=1&frequency=0", "pid=1&frequency=1001", "pid=1&seconds=601", "pid=1&seconds=0", "target=x"):
+        check("400 for " + wrong, post(wrong)[0] == 400)
+    for wrong in ("0", "x", "1/2", "../lock", "99999999999999999999", "%2e%2e", "7"):
+        check("404 for capture " + wrong, get(path, "/api/v1/captures/" + wrong)[0] == 404)
+    check("not with POST", get(path, "/api/v1/captures/7", "POST")[0] == 405)
+    done = run("capture", "--socket", path, "--list")
+    check("capture --list", re.search(r"^%d +done +1 +999 +30 +\d+ " % made["id"], done.stdout, re.M), done)
+    done = run("capture", "--socket", path, "--get", made["id"])
+    check("capture --get", folded(done) == 2, done)
+    for args, says in ((["1"], "4 captures are running"), (["--get", "7"], "there is no capture 7"), (["x*"], "no running program called 'x*'")):
+        done = run("capture", "--socket", path, *args)
+        check("capture %s" % args, done.returncode == 1 and says in done.stderr and not done.stdout, done)
 
 
 def series(path):
@@ -289,7 +334,7 @@ def noise(path):
     end = time.monotonic() + 2
     n = 0
     while time.monotonic() < end:
-        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status", "series", "heatmap", "diff"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
+        target = "/api/v1/%s?%s" % (rng.choice(["targets", "events", "profile", "status", "captures", "captures/7", "series", "heatmap", "diff"]), "".join(rng.choices(words, k=rng.randint(1, 12))))
         status, _, body = get(path, target)
         if status not in (200, 400, 404):
             check("an answer to %s" % target, False, (status, body[:300]))
@@ -369,8 +414,9 @@ def main():
         with keeper(folder) as (path, pid, port):
             commands(["--socket", path], "the daemon")
             commands(["--store", folder / "store"], "its files, while it runs")
-            as_documented(path)
             answers(path)
+            captures(path)
+            as_documented(path)
             doctor(path, "ok", "has no gap in the last day")
             series(path)
             differences(path)

@@ -1,10 +1,11 @@
 /*
  * keeper_fill DIR SOCKET TARGETS STEPS [TOKEN]: a keeper of the history in DIR that answers on SOCKET ("-": on none), fed with STEPS
- * steps up to now of each target. Prints "ready", its PID and the port where it asks for the token (0: none) when all is stored, and
+ * steps up to now of each target. A capture of PID 1 brings two samples, one of 2 none, one of 3 does not end, others are refused. Prints "ready", its PID and the port where it asks for the token (0: none) when all is stored, and
  * stops it at the end of stdin. Its status is the keeper's.
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/un.h>
 #include <time.h>
@@ -52,6 +53,40 @@ static void fill(int feed, uint32_t targets, uint32_t steps)
 						  .text = "sampled at 24 Hz: <b>\"cost\"</b>"});
 }
 
+/* As the daemon's first process. */
+static void answer_capture(const struct keeper_child *k)
+{
+	struct keeper_message m, answer = {.what = KEEPER_FEED};
+	int feed[2];
+
+	if (channel_receive(k->control, &m, sizeof(m), NULL) < 0 || m.what != KEEPER_CAPTURE)
+		return;
+	answer.capture = m.capture;
+	if (m.request.pid > 3) {
+		answer.what = KEEPER_CAPTURE_REFUSED;
+		snprintf(answer.why, sizeof(answer.why), "PID %d is not for you", m.request.pid);
+		channel_send(k->control, &answer, sizeof(answer), -1);
+		return;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0)
+		abort();
+	channel_send(k->control, &answer, sizeof(answer), feed[1]);
+	close(feed[1]);
+	feed_target(feed[0], 0, m.request.pid);
+	for (uint32_t i = 0; m.request.pid == 1 && i < 2; i++)
+		feed_profile(feed[0], 0, (uint64_t)time(NULL), i, 1);
+	if (m.request.pid != 3)
+		close(feed[0]);
+}
+
+static void wait_for_end(const struct keeper_child *k)
+{
+	struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = k->control, .events = POLLIN}};
+
+	while (poll(p, 2, -1) > 0 && !p[0].revents)
+		answer_capture(k);
+}
+
 static void copy_out(int said)
 {
 	char bytes[4096];
@@ -68,7 +103,6 @@ int main(int argc, char **argv)
 	struct keeper_child k;
 	unsigned port = 0;
 	int status;
-	char byte;
 
 	if (argc != 5 && argc != 6)
 		return 2;
@@ -88,8 +122,7 @@ int main(int argc, char **argv)
 		usleep(300000);
 		printf("ready %d %u\n", k.pid, port);
 		fflush(stdout);
-		while (read(STDIN_FILENO, &byte, 1) > 0)
-			;
+		wait_for_end(&k);
 	}
 	keeper_tell(&k, KEEPER_STOP, -1);
 	shutdown(k.feed, SHUT_WR);

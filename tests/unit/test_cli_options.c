@@ -167,8 +167,8 @@ static void commands(void **state)
 /* No letter and no name twice, and getopt's tables have room. */
 static void tables(void **state)
 {
-	const struct option_spec *all[] = {record_option_specs, list_option_specs, doctor_option_specs,
-					   help_option_specs, daemon_option_specs};
+	const struct option_spec *all[] = {record_option_specs, list_option_specs,   doctor_option_specs,
+					   help_option_specs,   daemon_option_specs, capture_option_specs};
 
 	(void)state;
 	for (size_t t = 0; t < sizeof(all) / sizeof(all[0]); t++) {

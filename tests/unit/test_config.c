@@ -102,8 +102,8 @@ static void rules(void **state)
 static void problems(void **state)
 {
 	static const char *const rows[][2] = {
-		{"[sampling]\nfreqency = 1\n",
-		 "f:2: freqency: there is no such key in [sampling]; there are frequency, cpu_limit, ring, isolate\n"},
+		{"[sampling]\nfreqency = 1\n", "f:2: freqency: there is no such key in [sampling]; there are "
+					       "frequency, cpu_limit, ring, captures, isolate\n"},
 		{"[sample]\nx = 1\n",
 		 "f:1: [sample]: there is no such section; there are [sampling], [store], [http] and [rule NAME]\n"},
 		{"[sampling x]\n", "f:1: [sampling x]: this section has no name; write [sampling]\n"},

@@ -32,6 +32,15 @@ static const char *const daemon_statuses[] = {
 	"2",  "wrong usage, or the configuration is wrong",
 	NULL,
 };
+static const char *const capture_usage[] = {
+	"capture TARGET [-F HZ] [-d TIME] [-o FILE]",
+	"capture --get ID [-o FILE]",
+	"capture --list",
+	NULL,
+};
+static const char *const capture_statuses[] = {
+	"0", "written", "1", "the daemon cannot be reached, or refuses; stderr says why", "2", "wrong usage", NULL,
+};
 static const char *const list_statuses[] = {
 	"0", "listed, even if there are none", "1", "/proc cannot be read", "2", "wrong usage", NULL,
 };
@@ -92,6 +101,11 @@ static const struct cmd_doc docs[] = {
 	 "counts in /var/lib/jsampler, so that report --since, or a request to its socket, tells what a "
 	 "program did some time ago.",
 	 daemon_option_specs, daemon_statuses},
+	{"capture", "have the daemon record one program at a higher frequency", capture_usage,
+	 "Asks the running daemon to sample one of the programs that it samples anyway for a while at another "
+	 "frequency, waits, and writes the result. TARGET is a PID, or the service that jsampler list shows, with * "
+	 "for any characters. It needs no rights but those to ask the daemon.",
+	 capture_option_specs, capture_statuses},
 	{"doctor", "check what works here, what does not, and how to fix it", doctor_usage,
 	 "Tries everything that jsampler needs on this host and, with -p, of one process. For what is missing "
 	 "it says which command fixes it. With -p it also samples 200 stacks (or for 4 s), and compares the "

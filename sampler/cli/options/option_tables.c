@@ -14,6 +14,18 @@ const struct option_spec list_option_specs[] = {
 	{0, NULL, NULL, NULL, NULL},
 };
 
+const struct option_spec capture_option_specs[] = {
+	{'F', "frequency", "HZ", "samples for each second of CPU time, from 1 to 1000", "99"},
+	{'d', "duration", "TIME", "how long: 30, 30s, 5m; 10m at most", "30s"},
+	{'o', "output", "FILE", "output file, its format by its ending; - is stdout", "-"},
+	{'f', "format", "FORMAT", "output format, whatever the file's name ends in", "folded on stdout"},
+	{0, "list", NULL, "list the captures that the daemon has kept", NULL},
+	{0, "get", "ID", "in place of a target, one of those", NULL},
+	{0, "socket", "FILE", "the daemon's socket", "/run/jsampler/jsampler.sock"},
+	{'h', "help", NULL, "show this help", NULL},
+	{0, NULL, NULL, NULL, NULL},
+};
+
 const struct option_spec daemon_option_specs[] = {
 	{0, "config", "FILE", "configuration", "/etc/jsampler/jsampler.conf, if there is one"},
 	{0, "check", NULL, "only read the configuration, and show what is wrong with it", NULL},

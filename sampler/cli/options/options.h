@@ -24,6 +24,7 @@ struct option_spec {
 /* Each ends with a NULL name. */
 extern const struct option_spec record_option_specs[];
 extern const struct option_spec list_option_specs[];
+extern const struct option_spec capture_option_specs[];
 extern const struct option_spec daemon_option_specs[];
 extern const struct option_spec doctor_option_specs[];
 extern const struct option_spec convert_option_specs[];

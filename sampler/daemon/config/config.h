@@ -29,6 +29,7 @@ struct config {
 	uint64_t frequency; /* Hz */
 	uint64_t cpu_limit; /* millionths of one core: 10,000 is 1 % */
 	uint64_t ring_bytes; /* for the last hour */
+	uint64_t captures; /* at the same time */
 	bool isolate; /* a process for each JVM */
 	/* [store] */
 	char directory[CONFIG_PATH_MAX];

@@ -155,6 +155,7 @@ static const struct key {
 	 "a share of one core, from 0.1% to 100%"},
 	{"sampling", "ring", FIELD(ring_bytes), set_bytes, UINT64_C(1) << 20, UINT64_C(1) << 30, "32M",
 	 "memory for the last hour, from 1M to 1G"},
+	{"sampling", "captures", FIELD(captures), set_number, 0, 4, "4", "how many at the same time, from 0 to 4"},
 	{"sampling", "isolate", FIELD(isolate), set_bool, 0, 0, "no", "yes or no"},
 	{"store", "directory", FIELD(directory), set_path, 0, 0, "/var/lib/jsampler", "an absolute path"},
 	{"store", "user", FIELD(user), set_text, 0, 0, "jsampler", "the name of a user"},

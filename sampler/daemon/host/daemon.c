@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/daemon/config/config.h"
+#include "sampler/daemon/host/capturing.h"
 #include "sampler/daemon/host/keeping.h"
 #include "sampler/daemon/host/own_cpu.h"
 #include "sampler/daemon/host/scan.h"
@@ -36,6 +37,7 @@ struct daemon {
 	struct notify notify;
 	struct keeping keeping;
 	struct targets targets;
+	struct capturing capturing;
 	struct scan *scan;
 	int signals;
 	bool stop;
@@ -77,6 +79,7 @@ static void use(struct daemon *d, struct config *c)
 	d->targets.hz = (uint32_t)c->frequency;
 	d->targets.cpu_limit = c->cpu_limit;
 	d->targets.isolate = c->isolate;
+	d->capturing.max = (uint32_t)c->captures;
 	config_free(d->config);
 	d->config = c;
 }
@@ -162,8 +165,21 @@ static void take_children(struct daemon *d)
 	pid_t child;
 
 	while ((child = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!targets_ended(&d->targets, child, status))
+		if (!targets_ended(&d->targets, child, status) && !capturing_ended(&d->capturing, child, status))
 			keeping_ended(&d->keeping, child, status);
+}
+
+static bool runs(const struct daemon *d)
+{
+	pid_t children[CAPTURES_AT_ONCE];
+
+	return targets_running(&d->targets) || capturing_children(&d->capturing, children);
+}
+
+static void stop_workers(struct daemon *d, int signal)
+{
+	targets_stop(&d->targets, signal);
+	capturing_stop(&d->capturing, signal);
 }
 
 static void end(struct daemon *d)
@@ -173,10 +189,10 @@ static void end(struct daemon *d)
 	struct signalfd_siginfo info;
 
 	notify_stopping(&d->notify);
-	targets_stop(&d->targets, SIGTERM);
-	while (targets_running(&d->targets)) {
+	stop_workers(d, SIGTERM);
+	while (runs(d)) {
 		if (clock_monotonic_ns() >= until)
-			targets_stop(&d->targets, SIGKILL);
+			stop_workers(d, SIGKILL);
 		poll(&p, 1, 100);
 		while (read(d->signals, &info, sizeof(info)) > 0)
 			;
@@ -218,6 +234,15 @@ static void found(void *ctx, const struct scan_found *f)
 	targets_found(&d->targets, f);
 }
 
+static void govern(struct daemon *d)
+{
+	pid_t captures[CAPTURES_AT_ONCE];
+	size_t n = capturing_children(&d->capturing, captures);
+
+	if (targets_governed(&d->targets))
+		targets_govern(&d->targets, own_cpu_ns(captures, n));
+}
+
 static void turn(struct daemon *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -229,10 +254,10 @@ static void turn(struct daemon *d)
 		d->scan_ns = now + SECOND_NS;
 		if (scan_turn(d->scan, found, d, &err) < 0)
 			log_error("%s", err.msg);
-		if (targets_governed(&d->targets))
-			targets_govern(&d->targets, own_cpu_ns());
+		govern(d);
 	}
 	targets_turn(&d->targets);
+	capturing_turn(&d->capturing, &d->targets, &d->keeping);
 	log_say_left_out();
 	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {
 		notify_watchdog(&d->notify);
@@ -242,14 +267,15 @@ static void turn(struct daemon *d)
 
 static void loop(struct daemon *d)
 {
-	struct pollfd p[] = {{.fd = d->signals, .events = POLLIN}, {.events = POLLIN}};
+	struct pollfd p[] = {{.fd = d->signals, .events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
 		uint64_t now = clock_monotonic_ns();
 
 		p[1].fd = targets_fd(&d->targets);
-		poll(p, 2, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
+		p[2].fd = d->keeping.control;
+		poll(p, 3, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
 		take_signals(d);
 		if (!d->stop)
 			turn(d);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,6 +308,34 @@ int keeping_feed(struct keeping *k, int socket)
 	const struct keeper_message m = {.what = KEEPER_FEED};
 
 	return k->control < 0 ? -EPIPE : channel_send(k->control, &m, sizeof(m), socket);
+}
+
+bool keeping_asked(struct keeping *k, struct keeper_message *ret)
+{
+	struct pollfd p = {.fd = k->control, .events = POLLIN};
+
+	while (k->control >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLIN &&
+	       channel_receive(k->control, ret, sizeof(*ret), NULL) == 0)
+		if (ret->what == KEEPER_CAPTURE)
+			return true;
+	return false;
+}
+
+void keeping_capture(struct keeping *k, uint64_t id, int socket)
+{
+	const struct keeper_message m = {.what = KEEPER_FEED, .capture = id};
+
+	if (k->control >= 0)
+		channel_send(k->control, &m, sizeof(m), socket);
+}
+
+void keeping_refuse(struct keeping *k, uint64_t id, const char *why)
+{
+	struct keeper_message m = {.what = KEEPER_CAPTURE_REFUSED, .capture = id};
+
+	snprintf(m.why, sizeof(m.why), "%s", why);
+	if (k->control >= 0)
+		channel_send(k->control, &m, sizeof(m), -1);
 }
 
 void keeping_limits(struct keeping *k, const struct config *c)

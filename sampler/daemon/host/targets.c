@@ -30,6 +30,7 @@
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/target/proc.h"
 
+#define NS_PER_TICK UINT64_C(10000000) /* proc(5) shows USER_HZ */
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
 
 /* --- the list --- */
@@ -205,6 +206,37 @@ static bool is_left_out(const struct targets *t, const struct scan_found *f)
 	return rules_leave_out(t->rules, labels, 2, known);
 }
 
+static struct quarantine_who blamed(const struct target *one)
+{
+	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
+}
+
+/* Programs that were executed later have a time in ticks since 1970. */
+static bool is_start(const struct target *one, uint64_t start)
+{
+	return !start || start == one->who.start_ticks || start > clock_realtime_ns() / NS_PER_TICK / 2;
+}
+
+int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struct scan_found **ret, struct err *err)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct target *one = &t->list[i];
+		const struct quarantine_who who = blamed(one);
+
+		if (one->who.pid != pid || !is_start(one, start) || !proc_is_there(pid, one->who.start_ticks))
+			continue;
+		if (one->left_out)
+			return err_set(err, -EPERM, "a rule of the configuration leaves PID %d out", (int)pid);
+		if (quarantine_left_ns(t->quarantine, &who, clock_monotonic_ns()))
+			return err_set(err, -EPERM,
+				       "PID %d is not sampled for a while: the process that did has ended over it",
+				       (int)pid);
+		*ret = &one->who;
+		return 0;
+	}
+	return err_set(err, -ESRCH, "PID %d is no JVM that the daemon samples at present", (int)pid);
+}
+
 void targets_found(struct targets *t, const struct scan_found *f)
 {
 	struct target *one = find(t, f);
@@ -217,11 +249,6 @@ void targets_found(struct targets *t, const struct scan_found *f)
 	one->left_out = is_left_out(t, f);
 	if (!one->left_out)
 		start(t, one);
-}
-
-static struct quarantine_who blamed(const struct target *one)
-{
-	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
 }
 
 /* It has ended by itself, but not as it should: the target may be to blame. */

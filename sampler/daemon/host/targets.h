@@ -40,6 +40,11 @@ int targets_init(struct targets *t, struct err *err);
 void targets_done(struct targets *t);
 /* Has it sampled, unless it is, is left out by a rule, or is in quarantine. */
 void targets_found(struct targets *t, const struct scan_found *f);
+/*
+ * The one with this PID, for whoever wants more of it than the history has. start: as the history has it (programs.h); 0: whatever it is.
+ * -ESRCH, -EPERM: it may not be sampled; err says why.
+ */
+int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struct scan_found **ret, struct err *err);
 /* A child has ended. false: it was no worker. */
 bool targets_ended(struct targets *t, pid_t child, int status);
 /* Starts workers again whose targets wait for one, and forgets targets that have ended. */

@@ -294,7 +294,7 @@ static const char *type_of(const struct writer *w)
 	return "text/plain; charset=utf-8";
 }
 
-static int write_profile(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err)
+int answer_write(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err)
 {
 	const struct writer_options wo = {.annotate = true};
 	FILE *out = open_memstream(&a->body, &a->len);
@@ -319,7 +319,7 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 	if (r == 0)
 		r = store_view_read(v, &np, err);
 	if (r == 0)
-		r = write_profile(np, q->writer, a, err);
+		r = answer_write(np, q->writer, a, err);
 	named_profile_free(np);
 	return r;
 }
@@ -357,6 +357,7 @@ static unsigned status_of(int code)
 	case -ENOENT:
 	case -ENODATA: return 404;
 	case -EOPNOTSUPP: return 405;
+	case -EAGAIN: return 409;
 	case -E2BIG: return 413;
 	case -EBUSY:
 	case -ENOMEM: return 503;

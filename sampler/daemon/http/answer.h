@@ -2,7 +2,9 @@
 #define JS_HTTP_ANSWER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+struct captures;
 struct err;
 struct query;
 
@@ -16,13 +18,15 @@ struct answer {
 
 struct answer_context {
 	const char *store;
+	struct captures *captures;
+	uint32_t by; /* uid of whoever asks, or CAPTURE_BY_NOBODY */
 };
 
 typedef int answer_fn(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
 
 /* Fill *a: 0, or -errno, and err says why: -EINVAL, -ENODATA, -ENOENT are the client's business. */
 answer_fn answer_targets, answer_events, answer_status, answer_profile, answer_pprof, answer_diff, answer_series,
-	answer_heatmap, answer_health, answer_metrics;
+	answer_heatmap, answer_health, answer_metrics, answer_captures, answer_capture, answer_capture_new;
 
 /* {"error":"..."}, with the status that fits the code. */
 void answer_error(struct answer *a, int code, const struct err *why);

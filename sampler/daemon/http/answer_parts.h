@@ -12,6 +12,7 @@ struct json;
 struct query;
 struct store_target;
 struct store_view;
+struct writer;
 
 #define ANSWER_JSON "application/json"
 
@@ -19,6 +20,8 @@ struct store_view;
 int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err);
 /* Closes `out`, a memory stream to a->body and a->len, and sets the rest of *a. 0 or -ENOMEM. */
 int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err);
+/* The profile in that format. */
+int answer_write(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err);
 /* Members of an object: target, pid, labels. */
 void answer_put_target(struct json *j, const struct store_target *t);
 const char *answer_kind(enum named_kind k); /* NULL: not one of a leaf */

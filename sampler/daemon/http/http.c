@@ -7,12 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/daemon/http/answer.h"
 #include "sampler/daemon/http/query.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/parse.h"
 
 /*
  * HEAD_BYTES: for a request's lines, and the answer's. THREADS: that answer requests; the others wait. CONNECTIONS: on each socket.
@@ -35,16 +38,23 @@ struct request {
 	uint64_t body; /* its share of http.bodies */
 };
 
-static const struct {
+static const struct path {
 	const char *path;
-	answer_fn *answer;
+	answer_fn *answer, *post; /* NULL: not with that method */
 } paths[] = {
-	{"/api/v1/targets", answer_targets}, {"/api/v1/events", answer_events},
-	{"/api/v1/status", answer_status},   {"/api/v1/profile", answer_profile},
-	{"/api/v1/diff", answer_diff},       {"/debug/pprof/profile", answer_pprof},
-	{"/api/v1/series", answer_series},   {"/api/v1/heatmap", answer_heatmap},
-	{"/metrics", answer_metrics},        {"/healthz", answer_health},
-	{"/readyz", answer_health},
+	{"/api/v1/targets", answer_targets, NULL},
+	{"/api/v1/events", answer_events, NULL},
+	{"/api/v1/status", answer_status, NULL},
+	{"/api/v1/profile", answer_profile, NULL},
+	{"/api/v1/diff", answer_diff, NULL},
+	{"/debug/pprof/profile", answer_pprof, NULL},
+	{"/api/v1/series", answer_series, NULL},
+	{"/api/v1/heatmap", answer_heatmap, NULL},
+	{"/api/v1/captures", answer_captures, answer_capture_new},
+	{"/api/v1/captures/", answer_capture, NULL}, /* and its number */
+	{"/metrics", answer_metrics, NULL},
+	{"/healthz", answer_health, NULL},
+	{"/readyz", answer_health, NULL},
 };
 
 /* --- who asks --- */
@@ -124,30 +134,56 @@ static int read_query(struct MHD_Connection *c, struct query *q, struct err *err
 	return rd.r < 0 ? rd.r : query_end(q, rd.now_ns, err);
 }
 
-static int find_path(const char *path, answer_fn **ret, struct err *err)
+/* A path that ends with a slash goes on with a number. */
+static bool is_path(const char *given, const char *path, uint64_t *ret_number)
 {
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (strcmp(path, paths[i].path) == 0) {
-			*ret = paths[i].answer;
-			return 0;
-		}
-	return err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", path);
+	size_t n = strlen(path);
+
+	if (path[n - 1] != '/')
+		return strcmp(given, path) == 0;
+	return strncmp(given, path, n) == 0 && parse_u64(given + n, 1, INT64_MAX, ret_number) == 0;
+}
+
+static int find_answer(const char *path, const char *method, answer_fn **ret, uint64_t *ret_number, struct err *err)
+{
+	bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0, post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+	const struct path *p = paths, *end = paths + sizeof(paths) / sizeof(paths[0]);
+
+	while (p < end && !is_path(path, p->path, ret_number))
+		p++;
+	if (p == end)
+		return err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", path);
+	*ret = get ? p->answer : post ? p->post : NULL;
+	return *ret ? 0 :
+		      err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered%s", method, p->post ? ", and POST" : "");
+}
+
+/* Of the socket, the kernel knows who it is. */
+static uint32_t who_asks(struct MHD_Connection *c, bool tcp)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	if (tcp || !info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return CAPTURE_BY_NOBODY;
+	return who.uid;
 }
 
 static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, const char *path, const char *method,
 		  struct answer *a, struct err *err)
 {
+	struct answer_context context = h->context;
 	answer_fn *fn = NULL;
 	struct query q = {0};
 	int r = tcp ? check_rights(h, c, err) : 0;
 
 	if (r == 0)
-		r = find_path(path, &fn, err);
-	if (r == 0 && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
-		r = err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered", method);
+		r = find_answer(path, method, &fn, &q.capture, err);
 	if (r == 0)
 		r = read_query(c, &q, err);
-	return r < 0 ? r : fn(&h->context, &q, a, err);
+	context.by = who_asks(c, tcp);
+	return r < 0 ? r : fn(&context, &q, a, err);
 }
 
 /* --- sending --- */
@@ -178,7 +214,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, b
 
 static bool has_body(struct MHD_Connection *c)
 {
-	return header(c, MHD_HTTP_HEADER_CONTENT_LENGTH) || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+	const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return (length && strcmp(length, "0") != 0) || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
 /* Clients that take their answers slowly must not fill the memory. */
@@ -262,6 +300,7 @@ int http_start(const struct http_options *o, struct http **ret, struct err *err)
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
 	h->context.store = o->store;
+	h->context.captures = o->captures;
 	h->token = o->token;
 	if (o->unix_socket >= 0)
 		h->unix_socket = start(o->unix_socket, handle_unix, h);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+struct captures;
 struct err;
 
 /*
@@ -15,7 +16,8 @@ struct http_options {
 	int unix_socket; /* listening, non-blocking; whoever can connect may ask. -1: none */
 	int tcp_socket; /* the same, but each request needs the token, of 16 characters or more, and the name of this host. -1: none */
 	const char *token; /* borrowed */
-	const char *store; /* directory of the store; borrowed */
+	const char *store; /* directory of the store; borrowed, as is the next */
+	struct captures *captures;
 };
 
 /* The sockets stay the caller's. 0 or -errno. */

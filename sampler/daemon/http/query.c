@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"
@@ -121,6 +122,27 @@ static int set_seconds(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
+static int set_hz(struct query *q, const char *text, struct err *err)
+{
+	uint64_t hz;
+
+	if (parse_u64(text, 1, CAPTURE_HZ_MAX, &hz) < 0)
+		return err_set(err, -EINVAL, "frequency=%.20s: from 1 to %d", text, CAPTURE_HZ_MAX);
+	q->hz = (uint32_t)hz;
+	return 0;
+}
+
+/* In place of a target, where one process is meant that runs. */
+static int set_pid(struct query *q, const char *text, struct err *err)
+{
+	uint64_t pid;
+
+	if (parse_u64(text, 1, INT_MAX, &pid) < 0)
+		return err_set(err, -EINVAL, "pid=%.20s: a number", text);
+	q->target = (struct query_target){.pid = (pid_t)pid};
+	return 0;
+}
+
 static int set_self(struct query *q, const char *text, struct err *err)
 {
 	q->self = strcmp(text, "1") == 0;
@@ -184,6 +206,10 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return set_method(q, value, err);
 	if (strcmp(key, "seconds") == 0)
 		return set_seconds(q, value, err);
+	if (strcmp(key, "frequency") == 0)
+		return set_hz(q, value, err);
+	if (strcmp(key, "pid") == 0)
+		return set_pid(q, value, err);
 	if (strcmp(key, "self") == 0)
 		return set_self(q, value, err);
 	if (strcmp(key, "by") == 0)
@@ -196,7 +222,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return add_against(q, key, value, now_ns, err);
 	return err_set(err, -EINVAL,
 		       "unknown argument %.60s; there are: from, to, target, label.KEY, event, format, against, "
-		       "method, self, by, step, seconds",
+		       "method, self, by, step, seconds, frequency, pid",
 		       key);
 }
 

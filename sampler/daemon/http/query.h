@@ -35,7 +35,10 @@ struct query {
 	struct label against[2 * QUERY_LABELS]; /* query_end() adds labels that it shares */
 	size_t n_against;
 	struct query_target against_target;
-	uint32_t seconds; /* of /debug/pprof/profile; 0: not given */
+	uint32_t seconds; /* of /debug/pprof/profile and /api/v1/captures; 0: not given */
+	/* Of /api/v1/captures. */
+	uint32_t hz; /* 0: not given */
+	uint64_t capture; /* of its path; 0: none */
 	/* Of /api/v1/series. */
 	const char *method; /* regular expression (symbolizer/base/regex.h); NULL: not given */
 	bool self;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/daemon/feed/feed.h"
 #include "sampler/daemon/keeper/programs.h"
 #include "sampler/input/reader.h"
@@ -51,11 +52,13 @@ struct trouble {
 struct source {
 	struct feed_reader *reader;
 	int socket;
+	uint64_t capture; /* 0: the history */
 	struct kept *targets[FEED_TARGETS_MAX];
 };
 
 struct intake {
 	struct store *store;
+	struct captures *captures;
 	struct programs *programs;
 	struct source *sources[INTAKE_FEEDS]; /* the first n */
 	size_t n;
@@ -63,13 +66,14 @@ struct intake {
 	unsigned notes; /* of the worker, since the last flush */
 };
 
-struct intake *intake_new(struct store *s)
+struct intake *intake_new(struct store *s, struct captures *c)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 
 	if (!in)
 		return NULL;
 	in->store = s;
+	in->captures = c;
 	in->programs = programs_new();
 	if (in->programs)
 		return in;
@@ -166,7 +170,7 @@ static void note_step(struct intake *in)
 	in->notes = 0;
 }
 
-int intake_feed(struct intake *in, int socket)
+int intake_feed(struct intake *in, int socket, uint64_t capture)
 {
 	struct source *src = calloc(1, sizeof(*src));
 
@@ -175,6 +179,7 @@ int intake_feed(struct intake *in, int socket)
 		return -ENOMEM;
 	}
 	src->socket = socket;
+	src->capture = capture;
 	src->reader = feed_reader_new();
 	if (!src->reader || in->n == INTAKE_FEEDS) {
 		int r = src->reader ? -EMFILE : -ENOMEM;
@@ -222,6 +227,15 @@ static int copy_labels(struct kept *k, const struct feed_message *m)
 	return 0;
 }
 
+/* It makes the target a little slower, and may explain what the history has of that time. */
+static void note_capture(struct intake *in, const struct source *src, const struct kept *k)
+{
+	char text[200];
+
+	captures_describe(in->captures, src->capture, text, sizeof(text));
+	note(in, &k->target, clock_realtime_ns(), "capture", text);
+}
+
 static int add_target(struct intake *in, struct source *src, const struct feed_message *m)
 {
 	struct kept *k = calloc(1, sizeof(*k));
@@ -236,6 +250,8 @@ static int add_target(struct intake *in, struct source *src, const struct feed_m
 	r = copy_labels(k, m);
 	if (r == 0)
 		k->target.start_ticks = programs_start(in->programs, &k->target);
+	if (r == 0 && src->capture)
+		note_capture(in, src, k);
 	return r;
 }
 
@@ -246,6 +262,17 @@ static bool is_of_now(uint64_t at_ns)
 	return at_ns <= now + EARLY_NS && at_ns + LATE_NS >= now;
 }
 
+/* -EFBIG ends the feed, and with it the capture. */
+static int take_piece(struct intake *in, const struct source *src, const struct feed_message *m,
+		      const struct named_profile *np, struct err *err)
+{
+	int r = captures_piece(in->captures, src->capture, np, m->profile_len);
+
+	return r < 0 ? err_set(err, -EPROTO, "the capture of PID %d is ended: %s", src->targets[m->target]->target.pid,
+			       strerror(-r)) :
+		       0;
+}
+
 static int store_profile(struct intake *in, const struct source *src, const struct feed_message *m, struct err *err)
 {
 	struct named_profile *np = NULL;
@@ -254,6 +281,11 @@ static int store_profile(struct intake *in, const struct source *src, const stru
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EPROTO;
+	if (src->capture) {
+		r = take_piece(in, src, m, np, err);
+		named_profile_free(np);
+		return r;
+	}
 	if (is_of_now(np->meta.start_realtime_ns)) {
 		r = store_add(in->store, &src->targets[m->target]->target, np, &e);
 		if (r < 0)
@@ -282,7 +314,10 @@ static int take(struct intake *in, struct source *src, const struct feed_message
 	case FEED_TARGET: return add_target(in, src, m);
 	case FEED_PROFILE: return store_profile(in, src, m, err);
 	case FEED_GONE: forget_target(src, m->target); return 0;
-	case FEED_EVENT: store_event(in, src, m); return 0;
+	case FEED_EVENT:
+		if (!src->capture)
+			store_event(in, src, m);
+		return 0;
 	}
 	return -EPROTO;
 }
@@ -329,7 +364,10 @@ void intake_read(struct intake *in, size_t i)
 		return;
 	if (r != -EPIPE)
 		log_error("%s; it is not read any more", r == -EPROTO ? e.msg : "no memory for what a worker sends");
-	note_lost(in, src);
+	if (src->capture)
+		captures_ended(in->captures, src->capture);
+	else
+		note_lost(in, src);
 	in->sources[i] = in->sources[--in->n];
 	source_free(src);
 }

@@ -3,7 +3,9 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct captures;
 struct store;
 
 /* From the workers' messages to the store. A worker may have been taken over: nothing it sends does more than waste room. */
@@ -11,11 +13,14 @@ struct intake;
 
 enum { INTAKE_FEEDS = 512 };
 
-struct intake *intake_new(struct store *s); /* NULL: out of memory; s is borrowed */
+struct intake *intake_new(struct store *s, struct captures *c); /* NULL: out of memory; both are borrowed */
 void intake_free(struct intake *in);
 
-/* Reads from this socket, too, from now on, and owns it. 0; -ENOMEM; -EMFILE: there are too many. Closed on failure. */
-int intake_feed(struct intake *in, int socket);
+/*
+ * Reads from this socket, too, from now on, and owns it. capture: what it brings is a piece of this one, and not part of the history; 0:
+ * none. 0; -ENOMEM; -EMFILE: there are too many. Closed on failure.
+ */
+int intake_feed(struct intake *in, int socket, uint64_t capture);
 
 /* The feeds, to be polled for input, at most INTAKE_FEEDS. Returns how many there are. */
 size_t intake_poll(const struct intake *in, struct pollfd *ret);

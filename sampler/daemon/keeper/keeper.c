@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/closed/closed.h"
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/daemon/http/http.h"
 #include "sampler/daemon/keeper/intake.h"
 #include "symbolizer/base/channel.h"
@@ -28,6 +29,7 @@
 struct keeper {
 	const struct keeper_options *o;
 	struct store *store;
+	struct captures *captures;
 	struct intake *intake;
 	struct http *http;
 	uint64_t flush_ns, flush_at, tend_at; /* CLOCK_MONOTONIC */
@@ -75,10 +77,22 @@ static int open_store(struct keeper *k, struct err *err)
 
 static int start_http(struct keeper *k, struct err *err)
 {
-	const struct http_options ho = {
-		.unix_socket = k->o->listener, .tcp_socket = k->o->tcp, .token = k->o->token, .store = HERE};
+	const struct http_options ho = {.unix_socket = k->o->listener,
+					.tcp_socket = k->o->tcp,
+					.token = k->o->token,
+					.store = HERE,
+					.captures = k->captures};
 
 	return ho.unix_socket >= 0 || ho.tcp_socket >= 0 ? http_start(&ho, &k->http, err) : 0;
+}
+
+/* In a thread that answers requests. */
+static int ask_for_capture(void *ctx, uint64_t id, const struct capture_request *r)
+{
+	const struct keeper *k = ctx;
+	const struct keeper_message m = {.what = KEEPER_CAPTURE, .capture = id, .request = *r};
+
+	return channel_send(k->o->control, &m, sizeof(m), -1);
 }
 
 static int begin(struct keeper *k, struct err *err)
@@ -93,8 +107,9 @@ static int begin(struct keeper *k, struct err *err)
 	if (r < 0)
 		return r;
 	closed_say_gaps(&gaps);
-	k->intake = intake_new(k->store);
-	if (!k->intake)
+	k->captures = captures_new(HERE, ask_for_capture, k);
+	k->intake = intake_new(k->store, k->captures);
+	if (!k->captures || !k->intake)
 		return err_set(err, -ENOMEM, "out of memory");
 	intake_note_absence(k->intake);
 	return start_http(k, err);
@@ -109,9 +124,14 @@ static void tell(const struct keeper *k, enum keeper_what what)
 	channel_send(k->o->control, &m, sizeof(m), -1);
 }
 
-static void take_feed(struct keeper *k, int fd)
+static void take_feed(struct keeper *k, int fd, uint64_t capture)
 {
-	int r = intake_feed(k->intake, fd);
+	int r = intake_feed(k->intake, fd, capture);
+
+	if (capture && r == 0)
+		captures_began(k->captures, capture);
+	else if (capture)
+		captures_refused(k->captures, capture, "there is no memory for it");
 
 	if (r < 0)
 		log_error("what a worker sends cannot be read: %s", strerror(-r));
@@ -125,9 +145,11 @@ static void take_message(struct keeper *k)
 	if (channel_receive(k->o->control, &m, sizeof(m), &fd) < 0 || m.what == KEEPER_STOP)
 		k->stopping = true;
 	else if (m.what == KEEPER_FEED && fd >= 0)
-		take_feed(k, take_fd(&fd));
+		take_feed(k, take_fd(&fd), m.capture);
 	else if (m.what == KEEPER_LIMITS)
 		store_set_limits(k->store, &m.limits);
+	else if (m.what == KEEPER_CAPTURE_REFUSED)
+		captures_refused(k->captures, m.capture, m.why);
 }
 
 /* --- the feeds --- */
@@ -210,6 +232,7 @@ int keeper_run(const struct keeper_options *o, struct err *err)
 	}
 	http_stop(k.http);
 	intake_free(k.intake);
+	captures_free(k.captures);
 	store_close(k.store);
 	return r;
 }

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/store/store.h"
 
 struct err;
@@ -18,13 +19,18 @@ enum keeper_what {
 	KEEPER_FEED = 1, /* a worker was started: the descriptor, a SOCK_STREAM socket, is its feed */
 	KEEPER_LIMITS, /* the configuration was read again: `limits` */
 	KEEPER_STOP, /* store what the feeds still have, and end */
+	KEEPER_CAPTURE_REFUSED, /* `capture`, and `why` */
 	/* To the broker. */
 	KEEPER_READY, /* the store is open */
+	KEEPER_CAPTURE, /* somebody asks for `capture`; answered by KEEPER_FEED with its number, or by KEEPER_CAPTURE_REFUSED */
 };
 
 struct keeper_message {
 	uint32_t what;
 	struct store_options limits; /* KEEPER_LIMITS; otherwise 0 */
+	uint64_t capture; /* its number; 0: none, a feed of the history */
+	struct capture_request request; /* KEEPER_CAPTURE */
+	char why[CAPTURE_WHY];
 };
 
 struct keeper_options {

@@ -48,7 +48,7 @@ static bool decide(struct watch *w, const char *jdk)
 		w->status = WATCH_LEFT_OUT;
 		return false;
 	}
-	if (c->frequency && c->frequency != w->o->hz) {
+	if (!w->o->capture_ns && c->frequency && c->frequency != w->o->hz) {
 		*w->o->hz_wanted = c->frequency;
 		w->status = WATCH_AGAIN;
 		return false;
@@ -139,7 +139,7 @@ static void sample(struct watch *w, struct session *s)
 
 	w->w.since_ns = clock_realtime_ns();
 	watched_begin_steps(&w->w, w->w.since_ns);
-	r = session_run(s, 0, &err);
+	r = session_run(s, w->o->capture_ns, &err);
 	if (r < 0)
 		log_warn("PID %d: %s", (int)w->o->pid, err.msg);
 	if (w->status != WATCH_ENDED)

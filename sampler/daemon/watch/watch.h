@@ -15,6 +15,7 @@ struct watch_options {
 	uint64_t start_ticks; /* since boot: the process that was found has this start time */
 	int feed; /* socket to the keeper */
 	uint32_t hz;
+	uint64_t capture_ns; /* ends after this time, and rules do not say how often; 0: until the target ends */
 	struct rules *rules; /* borrowed */
 	const char *boot_id, *host, *user; /* borrowed */
 	/* Shared with the parent. */

@@ -1,0 +1,17 @@
+#ifndef JS_CAPTURES_CAPTURE_FILES_H
+#define JS_CAPTURES_CAPTURE_FILES_H
+
+#include "sampler/daemon/captures/captures.h"
+
+/*
+ * Files of captures, in the directory of the store: capture-ID-PID-HZ-SECONDS-UID.pb.gz, which any reader of pprof reads. Their names
+ * are all that is known of them without reading them.
+ */
+int capture_file_write(const char *dir, struct capture *c, const struct named_profile *np, struct err *err);
+int capture_file_read(const char *dir, const struct capture *c, struct named_profile **ret, struct err *err);
+
+/* All of them, the newest first, and of the others, what is beyond the limits, is removed. The caller frees *ret. 0 or -errno. */
+int capture_files(const char *dir, struct capture **ret, size_t *ret_n);
+void capture_files_tidy(const char *dir);
+
+#endif

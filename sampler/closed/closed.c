@@ -145,6 +145,7 @@ int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err)
 }
 
 struct trial {
+	enum closed_work work;
 	struct closed_gaps gaps;
 	struct err err;
 	int result;
@@ -153,29 +154,32 @@ struct trial {
 /* Stays until the other end is closed. */
 static void try_in_child(void *ctx, int socket)
 {
-	struct trial t = {0};
+	struct trial t = *(const struct trial *)ctx;
+	CLEANUP(close_at_exit) int status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 
-	(void)ctx;
-	t.result = closed_begin(CLOSED_FILES, socket, &t.gaps, &t.err);
-	if (channel_send(socket, &t, sizeof(t), -1) == 0)
+	t.result = t.work == CLOSED_TRACING ? closed_begin_tracing(socket, &t.gaps, &t.err) :
+					      closed_begin(t.work, socket, &t.gaps, &t.err);
+	if (channel_send(socket, &t, sizeof(t), status) == 0)
 		channel_receive(socket, &t, sizeof(t), NULL);
 }
 
-int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx, struct err *err)
+int closed_try(enum closed_work work, struct closed_gaps *ret, void (*look)(void *ctx, int status), void *ctx,
+	       struct err *err)
 {
-	struct trial t = {0};
+	struct trial t = {.work = work};
+	CLEANUP(close_at_exit) int status = -1;
 	pid_t child;
-	int socket, r = channel_start(try_in_child, NULL, &socket, &child);
+	int socket, r = channel_start(try_in_child, &t, &socket, &child);
 
 	if (r < 0)
 		return err_set(err, r, "cannot start a process: %s", strerror(-r));
-	r = channel_receive(socket, &t, sizeof(t), NULL);
+	r = channel_receive(socket, &t, sizeof(t), &status);
 	if (r < 0)
 		err_set(err, r, "the process that tries it ended early");
 	else if (t.result < 0)
 		r = err_set(err, t.result, "%s", t.err.msg);
 	if (r == 0 && look)
-		look(ctx, child);
+		look(ctx, status);
 	channel_end(socket, child);
 	*ret = t.gaps;
 	return r;

@@ -39,8 +39,8 @@ int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, str
 
 /*
  * Likewise for a process that stops threads (sampler/engine/suspend): keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; without
- * CAP_SYS_PTRACE, all that it has, and its IDs, since it can then trace only who has no more. It opens files for reading, makes the requests of ptrace(2) that stop, read, continue and release a thread, and uses
- * `socket`. Root takes on IDs that no other process has, since a process with the same ones could stop it while it has
+ * CAP_SYS_PTRACE, all that it has, and its IDs, since it can then trace only who has no more (ids: -EPERM). It opens files
+ * for reading, makes the requests of ptrace(2) that stop, read, continue and release a thread, and uses `socket`. Root takes on IDs that no other process has, since a process with the same ones could stop it while it has
  * stopped a thread. There is no Landlock for it: a process that Landlock confines may not trace others.
  */
 int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err);
@@ -53,10 +53,13 @@ int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err);
 int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err);
 
 /*
- * The same in a child that does nothing else, to find out what would be missing here. look: called for that child
- * once it is closed; NULL: nothing is. 0, or -errno: that child, too, could not be closed, or could not be started.
+ * The same in a child that does nothing else, to find out what would be missing here; work: any but CLOSED_KEEPING. look:
+ * called for that child once it is closed, with a descriptor of its /proc/PID/status, whose name hidepid=2 hides then (-1:
+ * none); NULL: nothing is. 0, or -errno: that child, too, could not be closed, or could
+ * not be started.
  */
-int closed_try(struct closed_gaps *ret, void (*look)(void *ctx, pid_t child), void *ctx, struct err *err);
+int closed_try(enum closed_work work, struct closed_gaps *ret, void (*look)(void *ctx, int status), void *ctx,
+	       struct err *err);
 
 /* Reports the gaps to the user: a missing filter as a warning, the others with -v (log.h). */
 void closed_say_gaps(const struct closed_gaps *gaps);

@@ -49,7 +49,8 @@ int closing_init(struct closing *c, struct err *err)
 /* The broker raises priorities if the limit for all cannot be raised. */
 static int drop_for_broker(struct err *err)
 {
-	const struct privs_needs needs = {.identity = true, .priority = !privs_allow_priority(DRAIN_NICE)};
+	const struct privs_needs needs = {
+		.identity = true, .reading = true, .priority = !privs_allow_priority(DRAIN_NICE)};
 
 	return privs_drop(&needs, err);
 }
@@ -121,9 +122,15 @@ int closing_close(struct closing *c, bool tracing, struct err *err)
 
 static int begin_tracing(int socket, struct err *err)
 {
-	struct closed_gaps gaps; /* the worker has the same ones, and says them */
+	struct closed_gaps gaps; /* the worker has the same ones, and says them, but for this one */
+	int r = closed_begin_tracing(socket, &gaps, err);
 
-	return closed_begin_tracing(socket, &gaps, err);
+	if (r == 0 && gaps.ids)
+		err_set(err, 0,
+			"no CAP_SYS_PTRACE: the process that stops threads keeps root's ids and capabilities, without "
+			"which "
+			"it may not");
+	return r;
 }
 
 int (*closing_tracer(const struct closing *c))(int socket, struct err *err)
@@ -149,11 +156,12 @@ void closing_say_gaps(void)
 {
 	struct closed_gaps gaps;
 
-	if (closed_try(&gaps, NULL, NULL, NULL) == 0) /* a failure is each child's, and theirs are reported */
+	if (closed_try(CLOSED_FILES, &gaps, NULL, NULL, NULL) ==
+	    0) /* a failure is each child's, and theirs are reported */
 		closed_say_gaps(&gaps);
 }
 
 void closing_for_names(void)
 {
-	(void)privs_drop(&(struct privs_needs){0}, NULL);
+	(void)privs_drop(&(struct privs_needs){.reading = true}, NULL);
 }

@@ -341,6 +341,7 @@ void checks_host(struct checks *c)
 	check_capabilities(c, &me);
 	check_seccomp(c, &me);
 	check_closed(c);
+	check_closed_tracer(c);
 	check_paranoid(c, &me);
 	check_mlock(c, &me);
 	check_rate(c);

@@ -31,6 +31,8 @@ static uint64_t caps_wanted(uint64_t permitted, const struct privs_needs *needs)
 	uint64_t keep = cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_PERFMON) | cap_bit(CAP_CHECKPOINT_RESTORE) |
 			cap_bit(CAP_DAC_READ_SEARCH);
 
+	if (needs->reading && !(permitted & cap_bit(CAP_SYS_PTRACE)))
+		return permitted;
 	if (!(permitted & cap_bit(CAP_PERFMON)))
 		keep |= cap_bit(CAP_SYS_ADMIN);
 	if (needs->priority)

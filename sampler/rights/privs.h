@@ -19,6 +19,7 @@ struct err;
 struct privs_needs {
 	bool priority; /* keep CAP_SYS_NICE */
 	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as their owners (setfsuid(2)) */
+	bool reading; /* parses nothing: without CAP_SYS_PTRACE keep all, since it may read only who has no more: ptrace(2) */
 	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */
 };
 

@@ -34,9 +34,9 @@ static int explain_to_root(struct proc *p, uid_t user, int code, struct err *err
 
 	if (missing)
 		return err_set(err, code,
-			       "PID %d (user %u) may not be read: jsampler runs as root, but lacks %s; run it on "
+			       "PID %d (user %u) may not be read: jsampler runs as root, but lacks %s; run it %son "
 			       "the host with all capabilities (container: --cap-add)",
-			       (int)proc_pid(p), (unsigned)user, missing);
+			       (int)proc_pid(p), (unsigned)user, missing, user ? "as that user, or " : "");
 	return err_set(
 		err, code,
 		"PID %d (user %u) may not be read, although jsampler has the capabilities for it here: it belongs to "

@@ -13,7 +13,7 @@ import jvm
 import shell
 from shell import check
 
-REQUIRED = ["kernel", "container", "capabilities", "seccomp", "closed parsers", "perf_event_paranoid", "perf_event_mlock_kb",
+REQUIRED = ["kernel", "container", "capabilities", "seccomp", "closed parsers", "closed tracer", "perf_event_paranoid", "perf_event_mlock_kb",
             "max_sample_rate", "kptr_restrict", "ptrace_scope", "open files", "locked memory", "perf events", "eBPF", "daemon"]
 
 

@@ -17,6 +17,7 @@
 #include "sampler/engine/suspend/suspend_loop.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
 enum { END_MS = 1000, LOOK_MS = 500 };
@@ -133,6 +134,8 @@ static int start_process(struct suspend_tracer *t, struct err *err)
 		return suspend_tracer_result(t, err);
 	}
 	ready.err.msg[sizeof(ready.err.msg) - 1] = '\0';
+	if (ready.code == 0 && ready.err.msg[0])
+		log_info("%s", ready.err.msg);
 	return ready.code ? err_set(err, ready.code < 0 ? ready.code : -EPROTO, "%s", ready.err.msg) : 0;
 }
 

@@ -179,11 +179,27 @@ def one_window(tool, hz, pid, counter, tmp, seconds):
     return w
 
 
+def earlier(pool, ratios):
+    """What earlier runs with the same --pool have found is added to the ratios."""
+    if pool and os.path.exists(pool):
+        with open(pool, encoding="utf-8") as f:
+            for name, hz, *both in json.load(f):
+                for mine, found in zip(ratios.get((name, hz), ()), both):
+                    mine.extend(found)
+
+
+def keep(pool, ratios):
+    if pool:
+        with open(pool, "w", encoding="utf-8") as f:
+            json.dump([[*key, *both] for key, both in ratios.items()], f)
+
+
 def measure_cost(o, jdk, classes, results, tmp):
     """Alternating windows: off, on (one profiler and rate), off, ...; compares each "on" with its neighbours."""
     rates = [(hz, COST_BARS[hz]) for hz in o.rates]
     cases = [(t, hz, bar) for t in tools(o) for hz, bar in rates]
     ratios = {(t.name, hz): ([], []) for t, hz, _ in cases}
+    earlier(o.pool, ratios)
     path = os.path.join(tmp, "ops")
     with jvm.Jvm(jdk, classes, "Ops", ["cost", path, "1"], OPS_FLAGS) as java:
         java.wait_ready()
@@ -199,6 +215,8 @@ def measure_cost(o, jdk, classes, results, tmp):
                 for i in (0, 1):
                     ratios[tool.name, hz][i].append(200 * on[i] / (before[i] + after[i]) - 100)
                 before = after
+    keep(o.pool, ratios)
+    windows = min(len(r[0]) for r in ratios.values())
     for hz, bar in rates:
         for i, unit in ((0, "wall time"), (1, "CPU time")):
             cells, judged = {}, ""
@@ -207,8 +225,8 @@ def measure_cost(o, jdk, classes, results, tmp):
                 cells[CELL[tool.name]] = "%+.2f %% (%.2f..%.2f)" % (median, low, high)
                 if tool.name == "jsampler":
                     judged = VERDICTS[judge(low, high, bar)]
-                    if o.windows < 200 and judged != "FAILS":
-                        judged += " (%d windows)" % o.windows
+                    if windows < 200 and judged != "FAILS":
+                        judged += " (%d windows)" % windows
             results.add("cost per operation, %s, %d Hz" % (unit, hz), "<= %.1f %%" % bar,
                         judged if i == 0 else "", **cells)
 
@@ -408,6 +426,7 @@ def parse_arguments():
     p.add_argument("--only", default=",".join(PARTS), help="parts: " + ", ".join(PARTS))
     p.add_argument("--rates", type=lambda s: [int(hz) for hz in s.split(",")], default=[*COST_BARS],
                    help="rates of the part cost, in Hz: 99,1000")
+    p.add_argument("--pool", metavar="FILE", help="of the part cost: earlier runs' windows count, too")
     p.add_argument("--alone", action="store_true", help="jsampler only, without other profilers")
     p.add_argument("--against", metavar="BINARY", help="another build of jsampler: its cost in the same windows")
     p.add_argument("--jdk", help="major version or directory")

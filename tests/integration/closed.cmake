@@ -4,3 +4,4 @@ target_link_libraries(closed_trials PRIVATE PkgConfig::ZSTD PkgConfig::ZLIB PkgC
 js_integration_test(closed 600 closed.py)
 js_integration_all_processes(closed)
 js_integration_test(closed_rights 120 closed_rights.py)
+js_integration_test(closed_daemon 120 closed_daemon.py)

@@ -51,6 +51,7 @@ int cmd_daemon(int argc, char **argv)
 		log_set_level(a.verbose > 1 ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 	if (a.check)
 		return daemon_check(&a.o) < 0 ? EXIT_USAGE : cmd_end(0);
+	log_for_journal();
 	r = daemon_run(&a.o, &err);
 	if (r < 0)
 		log_error("%s", err.msg);

@@ -5,16 +5,21 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbolizer/base/log_limit.h"
 #include "symbolizer/base/text.h"
 
-enum { PREFIX_MAX = 16 };
+enum { PREFIX_MAX = 24 };
 
 static _Atomic enum log_level level = LOG_LEVEL_NORMAL;
-static _Atomic bool live_line;
+static _Atomic bool live_line, journal;
+
+/* syslog(3) */
+enum { PRIORITY_error = 3, PRIORITY_warn = 4, PRIORITY_info = 6, PRIORITY_debug = 7 };
 
 void log_set_level(enum log_level l)
 {
@@ -31,6 +36,19 @@ void log_set_live_line(bool shown)
 	atomic_store_explicit(&live_line, shown, memory_order_relaxed);
 }
 
+/* JOURNAL_STREAM=DEVICE:INODE is of the stream that the service was started with. */
+void log_for_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat st;
+	char own[48];
+
+	if (!stream || fstat(STDERR_FILENO, &st) < 0)
+		return;
+	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	atomic_store_explicit(&journal, strcmp(stream, own) == 0, memory_order_relaxed);
+}
+
 static void write_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void say_left_out(enum log_limit_place place)
@@ -42,7 +60,7 @@ static void say_left_out(enum log_limit_place place)
 }
 
 /* One write(2) for each line, so that lines of several threads do not mix. */
-static void write_arguments(const char *fmt, va_list ap)
+static void write_arguments(int priority, const char *fmt, va_list ap)
 {
 	const char *prefix =
 		atomic_load_explicit(&live_line, memory_order_relaxed) ? "\r\033[Kjsampler: " : "jsampler: ";
@@ -59,8 +77,11 @@ static void write_arguments(const char *fmt, va_list ap)
 	}
 	if (n > 0 && raw[n - 1] == '\n')
 		n--;
-	len = strlen(prefix);
-	memcpy(line, prefix, len);
+	len = 0;
+	if (atomic_load_explicit(&journal, memory_order_relaxed))
+		len = (size_t)snprintf(line, PREFIX_MAX, "<%d>", priority);
+	memcpy(line + len, prefix, strlen(prefix));
+	len += strlen(prefix);
 	len += text_sanitise(line + len, sizeof(raw), raw, (size_t)n);
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0) {
@@ -74,7 +95,7 @@ static void write_line(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	write_arguments(fmt, ap);
+	write_arguments(PRIORITY_warn, fmt, ap);
 	va_end(ap);
 }
 
@@ -106,7 +127,7 @@ void log_say_left_out(void)
 		if (log_get_level() < (least) || !may_write())                                                         \
 			return;                                                                                        \
 		va_start(ap, fmt);                                                                                     \
-		write_arguments(fmt, ap);                                                                              \
+		write_arguments(PRIORITY_##name, fmt, ap);                                                             \
 		va_end(ap);                                                                                            \
 	}
 LOGGER(error, LOG_LEVEL_QUIET)

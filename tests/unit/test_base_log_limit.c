@@ -5,7 +5,9 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,13 +118,46 @@ static void how_many_is_said(void **state)
 	assert_int_equal(lines(written(log_say_left_out, text, sizeof(text))), 0);
 }
 
+static ino_t off_by; /* of the stream that the journal reads */
+
+static void say_of_each_kind(void)
+{
+	char stream[48];
+	struct stat st;
+
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)(st.st_ino + off_by));
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_for_journal();
+	log_set_level(LOG_LEVEL_DEBUG);
+	log_error("a\n<0>b");
+	log_warn("b");
+	log_info("c");
+	log_debug("d");
+	log_set_level(LOG_LEVEL_NORMAL);
+}
+
+/* Who is not started by the service manager inherits the variable, but not the stream. */
+static void the_journal_gets_priorities(void **state)
+{
+	char text[8192];
+
+	(void)state;
+	assert_int_equal(log_limit_set(100, HOUR_NS), 0);
+	off_by = 1;
+	assert_string_equal(written(say_of_each_kind, text, sizeof(text)),
+			    "jsampler: a?<0>b\njsampler: b\njsampler: c\njsampler: d\n");
+	off_by = 0;
+	assert_string_equal(written(say_of_each_kind, text, sizeof(text)),
+			    "<3>jsampler: a?<0>b\n<4>jsampler: b\n<6>jsampler: c\n<7>jsampler: d\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_written_without_a_limit),
-		cmocka_unit_test(a_flood_is_cut),
-		cmocka_unit_test(children_have_one_limit),
-		cmocka_unit_test(how_many_is_said),
+		cmocka_unit_test(all_are_written_without_a_limit), cmocka_unit_test(a_flood_is_cut),
+		cmocka_unit_test(children_have_one_limit),         cmocka_unit_test(how_many_is_said),
+		cmocka_unit_test(the_journal_gets_priorities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

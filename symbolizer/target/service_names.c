@@ -7,7 +7,8 @@
 
 static bool is_kept(const char *text, size_t len)
 {
-	static const char *const names[] = {"OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES="};
+	static const char *const names[] = {
+		"OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES=", "POD_NAME=", "POD_NAMESPACE="};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (len >= strlen(names[i]) && memcmp(text, names[i], strlen(names[i])) == 0)

@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * The variables of an environment that say what a service is called, by OpenTelemetry's specification: OTEL_SERVICE_NAME and
- * OTEL_RESOURCE_ATTRIBUTES. An environment has passwords, too: where the broker opens files, nothing else of it reaches the process that
- * parses.
+ * The variables of an environment that say what a service is called: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, by OpenTelemetry's
+ * specification; POD_NAME and POD_NAMESPACE, by which manifests of Kubernetes often tell a pod what it is called. An environment has
+ * passwords, too: where the broker opens files, nothing else of it reaches the process that parses.
  */
 enum { SERVICE_NAMES_ENVIRONMENT_MAX = 8 << 20 }; /* more than execve(2) accepts by default */
 

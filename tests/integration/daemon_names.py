@@ -50,7 +50,8 @@ def start_all(jdk, classes, tmp):
     yield Named(jdk, classes, ["-Dotel.resource.attributes=" + attributes], {"OTEL_SERVICE_NAME": "variable-" + j},
                 {"service": "variable-" + j, "version": "1." + j, "pod": "pod-" + j})
     yield Named(jdk, classes, [], {"JAVA_TOOL_OPTIONS": "-Dotel.resource.attributes=" + attributes}, {"service": "attributes-" + j})
-    yield Named(jdk, classes, [], {"OTEL_RESOURCE_ATTRIBUTES": "service.name=all-" + j}, {"service": "all-" + j})
+    yield Named(jdk, classes, [], {"OTEL_RESOURCE_ATTRIBUTES": "service.name=all-" + j, "POD_NAME": "env-" + j, "POD_NAMESPACE": "prod"},
+                {"service": "all-" + j, "pod": "env-" + j, "namespace": "prod"})
     yield Named(jdk, classes, ["-Dotel.service.name=", "-Dservice.name=no"], {"OTEL_SERVICE_NAMES": "no"}, {"service": "Busy"})
     if jdk.major >= 9:
         args = pathlib.Path(tmp, "args-" + j)

@@ -24,6 +24,8 @@ static void rows(void **state)
 		{TEXT("A=b\0OTEL_SERVICE_NAME=shop\0PASSWORD=x\0"), TEXT("OTEL_SERVICE_NAME=shop\0")},
 		{TEXT("OTEL_RESOURCE_ATTRIBUTES=a=b,c=d\0P=x\0OTEL_SERVICE_NAME=s\0"),
 		 TEXT("OTEL_RESOURCE_ATTRIBUTES=a=b,c=d\0OTEL_SERVICE_NAME=s\0")},
+		{TEXT("POD_NAME=shop-1\0POD_IP=x\0POD_NAMESPACE=prod\0"),
+		 TEXT("POD_NAME=shop-1\0POD_NAMESPACE=prod\0")},
 		/* not these variables */
 		{TEXT("OTEL_SERVICE_NAMES=x\0XOTEL_SERVICE_NAME=x\0OTEL_SERVICE_NAME\0otel_service_name=x\0"),
 		 TEXT("")},

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import history
 import jvm
 
 STEP_S = 10
@@ -163,6 +164,18 @@ def capture(daemon, tmp, pid, bad):
         bad.append("a capture of another process: status %d: %s" % (r.returncode, r.stderr))
 
 
+def numbers(tmp, jvms, bad):
+    """The first process tells the keeper, which tells whoever asks."""
+    def ask(path):
+        return history.get(tmp + "/run/s.sock", path)[2].decode()
+
+    if not jvm.wait_until(lambda: json.loads(ask("/api/v1/status"))["jvms"] == jvms, 10, 0.5):
+        bad.append("/api/v1/status: " + ask("/api/v1/status"))
+    status = json.loads(ask("/api/v1/status"))
+    if status["cores_limit"] != 1 or status["over_limit"] or "\njsampler_jvms %d\n" % jvms not in ask("/metrics"):
+        bad.append("status %s, metrics %s" % (status, ask("/metrics")))
+
+
 def weigh(daemon, one, cpu_s, lost_s, bad):
     """Sampled from its first second on, until the daemon's end, but for what a worker that was killed had not yet sent."""
     s = daemon.kept(one.pid)["weight"] / 1e9
@@ -187,6 +200,7 @@ def run(jdk, classes, tmp):
     else:
         worker = check_closed(daemon, late.pid, bad)
         capture(daemon, tmp, long.pid, bad)
+        numbers(tmp, 2, bad)
         # What was sampled since the last step is lost; the next worker takes over.
         jvm.wait_until(lambda: daemon.kept(late.pid)["samples"], 30, 0.5)
         before = daemon.kept(long.pid)["weight"] / 1e9

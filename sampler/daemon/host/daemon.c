@@ -29,6 +29,8 @@
 #define MESSAGE_NS (2 * SECOND_NS) /* a message more for each, which is 5 MB a day */
 #define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
 
+#define NUMBERS_NS (5 * SECOND_NS)
+
 enum { MESSAGES_AT_ONCE = 500 };
 
 struct daemon {
@@ -41,7 +43,7 @@ struct daemon {
 	struct scan *scan;
 	int signals;
 	bool stop;
-	uint64_t scan_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
+	uint64_t scan_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
 };
 
 /* --- configuration --- */
@@ -243,6 +245,19 @@ static void govern(struct daemon *d)
 		targets_govern(&d->targets, own_cpu_ns(captures, n));
 }
 
+static void tell_numbers(struct daemon *d, uint64_t now)
+{
+	struct daemon_numbers n;
+	pid_t captures[CAPTURES_AT_ONCE];
+
+	if (now < d->numbers_ns)
+		return;
+	d->numbers_ns = now + NUMBERS_NS;
+	targets_numbers(&d->targets, &n);
+	n.captures = capturing_children(&d->capturing, captures);
+	keeping_numbers(&d->keeping, &n);
+}
+
 static void turn(struct daemon *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -255,6 +270,7 @@ static void turn(struct daemon *d)
 		if (scan_turn(d->scan, found, d, &err) < 0)
 			log_error("%s", err.msg);
 		govern(d);
+		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);
 	capturing_turn(&d->capturing, &d->targets, &d->keeping);

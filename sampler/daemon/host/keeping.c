@@ -329,6 +329,15 @@ void keeping_capture(struct keeping *k, uint64_t id, int socket)
 		channel_send(k->control, &m, sizeof(m), socket);
 }
 
+void keeping_numbers(struct keeping *k, const struct daemon_numbers *n)
+{
+	const struct keeper_message m = {.what = KEEPER_STATE, .numbers = *n};
+	struct pollfd p = {.fd = k->control, .events = POLLOUT};
+
+	if (k->control >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLOUT)
+		channel_send(k->control, &m, sizeof(m), -1);
+}
+
 void keeping_refuse(struct keeping *k, uint64_t id, const char *why)
 {
 	struct keeper_message m = {.what = KEEPER_CAPTURE_REFUSED, .capture = id};

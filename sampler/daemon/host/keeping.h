@@ -30,6 +30,7 @@ int keeping_feed(struct keeping *k, int socket); /* passes a worker's socket. 0 
 bool keeping_asked(struct keeping *k,
 		   struct keeper_message *ret); /* the next KEEPER_CAPTURE, which is not believed; never waits */
 void keeping_capture(struct keeping *k, uint64_t id, int socket); /* passes the socket of its process */
+void keeping_numbers(struct keeping *k, const struct daemon_numbers *n); /* now, or if the keeper is busy, not */
 void keeping_refuse(struct keeping *k, uint64_t id, const char *why);
 void keeping_limits(struct keeping *k, const struct config *c); /* the configuration was read again */
 void keeping_stop(struct keeping *k); /* waits for its end */

@@ -8,6 +8,7 @@
 
 #include "sampler/daemon/host/joint.h"
 #include "sampler/daemon/host/scan.h"
+#include "sampler/daemon/http/daemon_state.h"
 
 struct quarantine;
 struct rules;
@@ -51,6 +52,8 @@ bool targets_ended(struct targets *t, pid_t child, int status);
 void targets_turn(struct targets *t);
 /* Once a second, with the CPU time of all processes of the daemon so far: changes how often targets are sampled. */
 void targets_govern(struct targets *t, uint64_t own_cpu_ns);
+/* How many are sampled, and what the governor has to do for it. */
+void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
 bool targets_governed(const struct targets *t); /* there is something to govern */
 int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
 void targets_configured(struct targets *t); /* hz, rules or isolate are others now */

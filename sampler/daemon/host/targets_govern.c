@@ -63,6 +63,16 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns)
 			FLOOR_HZ);
 }
 
+void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
+{
+	const struct governor_state s = t->governor ? governor_state(t->governor) : (struct governor_state){0};
+
+	*ret = (struct daemon_numbers){
+		.lowered = s.lowered, .own_cpu = s.own_cpu, .cpu_limit = t->cpu_limit, .helpless = s.helpless};
+	for (size_t i = 0; i < t->n; i++)
+		ret->jvms += t->list[i].joined || t->list[i].worker;
+}
+
 bool targets_governed(const struct targets *t)
 {
 	return t->governor && governor_state(t->governor).targets;

@@ -231,23 +231,6 @@ int answer_events(const struct answer_context *c, const struct query *q, struct 
 
 /* --- the daemon itself --- */
 
-int answer_status(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
-{
-	struct json j = {.out = open_memstream(&a->body, &a->len)};
-
-	(void)q;
-	if (!j.out)
-		return err_set(err, -ENOMEM, "out of memory");
-	json_open(&j, '{');
-	json_member_text(&j, "version", JS_VERSION);
-	json_member_uint(&j, "store_bytes", store_bytes(c->store));
-	json_key(&j, "keeper_cpu_seconds");
-	put_seconds(&j, clock_process_cpu_ns());
-	json_close(&j, '}');
-	fputc('\n', j.out);
-	return answer_fill(a, ANSWER_JSON, j.out, err);
-}
-
 int answer_health(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {
 	FILE *out = open_memstream(&a->body, &a->len);
@@ -258,24 +241,6 @@ int answer_health(const struct answer_context *c, const struct query *q, struct 
 		return err_set(err, -ENOMEM, "out of memory");
 	fputs("ok\n", out);
 	return answer_fill(a, "text/plain; charset=utf-8", out, err);
-}
-
-int answer_metrics(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
-{
-	FILE *out = open_memstream(&a->body, &a->len);
-
-	(void)q;
-	if (!out)
-		return err_set(err, -ENOMEM, "out of memory");
-	fprintf(out,
-		"# HELP jsampler_build_info What runs.\n# TYPE jsampler_build_info gauge\n"
-		"jsampler_build_info{version=\"" JS_VERSION "\"} 1\n"
-		"# HELP jsampler_store_bytes What the history takes on disk.\n# TYPE jsampler_store_bytes gauge\n"
-		"jsampler_store_bytes %" PRIu64 "\n"
-		"# HELP jsampler_keeper_cpu_seconds_total CPU time of the process that keeps the history.\n"
-		"# TYPE jsampler_keeper_cpu_seconds_total counter\njsampler_keeper_cpu_seconds_total %.3f\n",
-		store_bytes(c->store), (double)clock_process_cpu_ns() / 1e9);
-	return answer_fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
 }
 
 /* --- profiles --- */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct captures;
+struct daemon_state;
 struct err;
 struct query;
 
@@ -19,6 +20,7 @@ struct answer {
 struct answer_context {
 	const char *store;
 	struct captures *captures;
+	const struct daemon_state *state;
 	uint32_t by; /* uid of whoever asks, or CAPTURE_BY_NOBODY */
 };
 

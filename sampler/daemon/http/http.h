@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 struct captures;
+struct daemon_state;
 struct err;
 
 /*
@@ -18,6 +19,7 @@ struct http_options {
 	const char *token; /* borrowed */
 	const char *store; /* directory of the store; borrowed, as is the next */
 	struct captures *captures;
+	const struct daemon_state *state;
 };
 
 /* The sockets stay the caller's. 0 or -errno. */

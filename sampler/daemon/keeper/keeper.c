@@ -30,6 +30,7 @@ struct keeper {
 	const struct keeper_options *o;
 	struct store *store;
 	struct captures *captures;
+	struct daemon_state state;
 	struct intake *intake;
 	struct http *http;
 	uint64_t flush_ns, flush_at, tend_at; /* CLOCK_MONOTONIC */
@@ -81,7 +82,8 @@ static int start_http(struct keeper *k, struct err *err)
 					.tcp_socket = k->o->tcp,
 					.token = k->o->token,
 					.store = HERE,
-					.captures = k->captures};
+					.captures = k->captures,
+					.state = &k->state};
 
 	return ho.unix_socket >= 0 || ho.tcp_socket >= 0 ? http_start(&ho, &k->http, err) : 0;
 }
@@ -148,6 +150,8 @@ static void take_message(struct keeper *k)
 		take_feed(k, take_fd(&fd), m.capture);
 	else if (m.what == KEEPER_LIMITS)
 		store_set_limits(k->store, &m.limits);
+	else if (m.what == KEEPER_STATE)
+		daemon_state_set(&k->state, &m.numbers);
 	else if (m.what == KEEPER_CAPTURE_REFUSED)
 		captures_refused(k->captures, m.capture, m.why);
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "sampler/daemon/captures/captures.h"
+#include "sampler/daemon/http/daemon_state.h"
 #include "sampler/store/store.h"
 
 struct err;
@@ -20,6 +21,7 @@ enum keeper_what {
 	KEEPER_LIMITS, /* the configuration was read again: `limits` */
 	KEEPER_STOP, /* store what the feeds still have, and end */
 	KEEPER_CAPTURE_REFUSED, /* `capture`, and `why` */
+	KEEPER_STATE, /* `numbers` of the daemon */
 	/* To the broker. */
 	KEEPER_READY, /* the store is open */
 	KEEPER_CAPTURE, /* somebody asks for `capture`; answered by KEEPER_FEED with its number, or by KEEPER_CAPTURE_REFUSED */
@@ -31,6 +33,7 @@ struct keeper_message {
 	uint64_t capture; /* its number; 0: none, a feed of the history */
 	struct capture_request request; /* KEEPER_CAPTURE */
 	char why[CAPTURE_WHY];
+	struct daemon_numbers numbers; /* KEEPER_STATE */
 };
 
 struct keeper_options {

@@ -1,0 +1,76 @@
+/* What the daemon itself takes, and how it is. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sampler/daemon/http/answer.h"
+#include "sampler/daemon/http/answer_parts.h"
+#include "sampler/daemon/http/daemon_state.h"
+#include "sampler/store/store.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/json.h"
+
+#define MILLIONTHS 1e6
+
+static void put_decimal(struct json *j, const char *key, double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.6f", value);
+	json_key(j, key);
+	json_raw(j, text);
+}
+
+int answer_status(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	struct json j = {.out = open_memstream(&a->body, &a->len)};
+
+	(void)q;
+	if (!j.out)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_open(&j, '{');
+	json_member_text(&j, "version", JS_VERSION);
+	json_member_uint(&j, "store_bytes", store_bytes(c->store));
+	put_decimal(&j, "keeper_cpu_seconds", (double)clock_process_cpu_ns() / 1e9);
+	json_member_uint(&j, "jvms", c->state->jvms);
+	json_member_uint(&j, "jvms_lowered", c->state->lowered);
+	json_member_uint(&j, "captures", c->state->captures);
+	put_decimal(&j, "cores_used", (double)c->state->own_cpu / MILLIONTHS);
+	put_decimal(&j, "cores_limit", (double)c->state->cpu_limit / MILLIONTHS);
+	json_member_bool(&j, "over_limit", c->state->helpless != 0);
+	json_close(&j, '}');
+	fputc('\n', j.out);
+	return answer_fill(a, ANSWER_JSON, j.out, err);
+}
+
+static void put_metric(FILE *out, const char *name, const char *type, const char *help, double value)
+{
+	fprintf(out, "# HELP jsampler_%s %s\n# TYPE jsampler_%s %s\njsampler_%s %.15g\n", name, help, name, type, name,
+		value);
+}
+
+int answer_metrics(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+{
+	FILE *out = open_memstream(&a->body, &a->len);
+	const struct daemon_state *s = c->state;
+
+	(void)q;
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	fprintf(out, "# HELP jsampler_build_info What runs.\n# TYPE jsampler_build_info gauge\n"
+		     "jsampler_build_info{version=\"" JS_VERSION "\"} 1\n");
+	put_metric(out, "store_bytes", "gauge", "What the history takes on disk.", (double)store_bytes(c->store));
+	put_metric(out, "keeper_cpu_seconds_total", "counter", "CPU time of the process that keeps the history.",
+		   (double)clock_process_cpu_ns() / 1e9);
+	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
+	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
+		   (double)s->lowered);
+	put_metric(out, "captures", "gauge", "Captures that run.", (double)s->captures);
+	put_metric(out, "cores_used", "gauge", "CPU time of the daemon without captures, in the mean of 10 s.",
+		   (double)s->own_cpu / MILLIONTHS);
+	put_metric(out, "cores_limit", "gauge", "cpu_limit.", (double)s->cpu_limit / MILLIONTHS);
+	put_metric(out, "over_limit", "gauge", "1: above cpu_limit, and no JVM can be sampled less often.",
+		   (double)s->helpless);
+	return answer_fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
+}

@@ -1,0 +1,31 @@
+#ifndef JS_HTTP_DAEMON_STATE_H
+#define JS_HTTP_DAEMON_STATE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* What the daemon's first process tells the keeper of the whole daemon, every few seconds. All 0: nothing yet. */
+struct daemon_numbers {
+	uint64_t jvms; /* that are sampled */
+	uint64_t lowered; /* of these, less often than configured, because of cpu_limit */
+	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, in the mean of 10 s */
+	uint64_t helpless; /* 1: above the limit, although nothing is sampled more often than it has to be */
+	uint64_t captures; /* that run */
+};
+
+/* The same, for the threads that answer requests. */
+struct daemon_state {
+	_Atomic uint64_t jvms, lowered, own_cpu, cpu_limit, helpless, captures;
+};
+
+static inline void daemon_state_set(struct daemon_state *s, const struct daemon_numbers *n)
+{
+	atomic_store(&s->jvms, n->jvms);
+	atomic_store(&s->lowered, n->lowered);
+	atomic_store(&s->own_cpu, n->own_cpu);
+	atomic_store(&s->cpu_limit, n->cpu_limit);
+	atomic_store(&s->helpless, n->helpless);
+	atomic_store(&s->captures, n->captures);
+}
+
+#endif

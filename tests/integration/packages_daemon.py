@@ -22,6 +22,7 @@ NUMBERS = {"CHOWN": 0, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7
            "CHECKPOINT_RESTORE": 40}
 LAST_CAP = int(pathlib.Path("/proc/sys/kernel/cap_last_cap").read_text())
 PR_CAPBSET_DROP = 24
+LIBC = ctypes.CDLL(None)  # loaded before any thread can be amid something while another one forks
 CONFIG = """[sampling]
 frequency = 99
 cpu_limit = 100%%
@@ -68,11 +69,10 @@ class Daemon:
         kept = {NUMBERS[c] for c in held}
 
         def enter():
-            libc = ctypes.CDLL(None, use_errno=True)
             os.chroot(root)
             os.chdir("/")
             for cap in range(LAST_CAP + 1):
-                if cap not in kept and libc.prctl(PR_CAPBSET_DROP, cap, 0, 0, 0):
+                if cap not in kept and LIBC.prctl(PR_CAPBSET_DROP, cap, 0, 0, 0):
                     os._exit(9)
         self.process = subprocess.Popen(["/usr/bin/jsampler", "daemon", "--config", "/etc/%s.conf" % name], stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log, preexec_fn=enter)

@@ -3,15 +3,18 @@
 import pathlib
 import re
 import subprocess
+import threading
 
 counts = {"passed": 0, "failed": 0}
+one_at_a_time = threading.Lock()
 
 
 def check(what, ok, got=""):
-    counts["passed" if ok else "failed"] += 1
-    print("packages: %s %s" % ("passed" if ok else "FAILED", what), flush=True)
-    if not ok:
-        print(got, flush=True)
+    with one_at_a_time:
+        counts["passed" if ok else "failed"] += 1
+        print("packages: %s %s" % ("passed" if ok else "FAILED", what), flush=True)
+        if not ok:
+            print(got, flush=True)
 
 
 def run(*args, **kw):

@@ -51,7 +51,9 @@ bool hs_virtual_thread_name(struct hotspot *hs, uint64_t continuation, char *buf
 	    !oop_load(jvm, run + (uint64_t)o->thread, &thread) || oop_klass(jvm, thread) != o->klass ||
 	    !oop_load(jvm, thread + (uint64_t)o->cont, &back) || back != continuation)
 		return false;
-	if (java_thread_name(hs->objects, thread, buf, size) && buf[0])
+	if (!java_thread_name(hs->objects, thread, buf, size))
+		return false; /* its name is not known; only a thread without one is called by its id */
+	if (buf[0])
 		return true;
 	if (!mem_read_u64(jvm->mem, thread + (uint64_t)o->id, &id))
 		return false;

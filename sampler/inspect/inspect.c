@@ -22,6 +22,8 @@
 /* `list` opens many processes, and needs only a few names from one file of each. */
 #define FILES_NS UINT64_C(2000000000)
 enum { MAX_CGROUP = 1 << 16 };
+/* Of one mapping. libc has 1.4 MB, the smallest native images 2, libjvm.so 9 and more. */
+enum { MUCH_CODE = 3 << 19 };
 
 static void read_container(struct proc *p, struct inspection *i)
 {
@@ -78,6 +80,7 @@ static void read_outline(struct proc *p, struct inspect_outline *o)
 	for (size_t i = 0; i < maps_count(maps); i++) {
 		const struct mapping *m = maps_at(maps, i);
 
+		o->much_code |= (m->flags & MAP_X) && m->inode && m->end - m->start >= MUCH_CODE;
 		if (m->inode && !o->inode) {
 			o->dev_major = m->dev_major;
 			o->dev_minor = m->dev_minor;
@@ -100,7 +103,7 @@ int inspect_outline(pid_t pid, struct inspect_outline *ret)
 		read_outline(p, &o);
 	proc_close(p);
 	*ret = o;
-	return o.may_be_jvm || o.inode ? 0 : -ENOENT;
+	return o.may_be_jvm || (o.inode && o.much_code) ? 0 : -ENOENT;
 }
 
 static enum inspect_jvm jvm_by_name(struct proc *p)

@@ -37,11 +37,12 @@ bool inspect_is_java(struct proc *p, bool *ret_closed);
 /* What names and mappings tell; nothing in the process's memory or files is parsed. */
 struct inspect_outline {
 	bool may_be_jvm; /* a libjvm.so is mapped, or its program is named java */
+	bool much_code; /* has a file with more machine code than libc; every JVM does, and every native image */
 	uint32_t dev_major, dev_minor; /* of its program's file, or else of the first mapping; 0: unknown */
 	uint64_t inode;
 	uid_t uid; /* real */
 };
-/* -ESRCH: no such process; -ENOENT: no program, or unknown. It may block forever as well. */
+/* -ESRCH: no such process; -ENOENT: no program, unknown, or too small for a JVM. It may block forever as well. */
 int inspect_outline(pid_t pid, struct inspect_outline *ret);
 /* -ESRCH: no such process. The process can make this block forever: see each_process.h. */
 int inspect_process(pid_t pid, struct inspection *ret);

@@ -19,7 +19,9 @@ from attach import left_behind
 from shell import check
 
 JEP_451 = "agent has been loaded dynamically"
-LIBRARY = pathlib.Path(shell.JS).resolve().parents[2] / "jvm-bridge/libjsampler-bridge.so"
+# What the program loads: a package's is beside it (jvm.jsampler_path() may be one).
+PACKAGED = pathlib.Path(shell.JS).resolve().parents[1] / "lib/jsampler/libjsampler-bridge.so"
+LIBRARY = PACKAGED if PACKAGED.exists() else jvm.build_dir() / "jvm-bridge/libjsampler-bridge.so"
 
 
 class Busy(shell.Busy):

@@ -145,16 +145,6 @@ static void note_gap(struct intake *in, uint64_t since_ns, const char *why, gap_
 	note(in, NULL, since_ns, "gap", text);
 }
 
-/* A clock that was set back since then tells nothing. */
-void intake_note_absence(struct intake *in)
-{
-	uint64_t until = store_kept_until(in->store);
-	gap_text text;
-
-	if (until && until < clock_realtime_ns())
-		note_gap(in, until, "the process that keeps the history was not running", text);
-}
-
 /* A step without failures ends the trouble. */
 static void note_step(struct intake *in)
 {
@@ -391,4 +381,16 @@ void intake_tend(struct intake *in)
 
 	if (r < 0)
 		log_warn("the history cannot be tidied up: %s", e.msg);
+}
+
+/* A clock that was set back since then tells nothing. */
+void intake_note_absence(struct intake *in)
+{
+	uint64_t until = store_kept_until(in->store);
+	gap_text text;
+
+	if (!until || until >= clock_realtime_ns())
+		return;
+	note_gap(in, until, "the process that keeps the history was not running", text);
+	intake_flush(in); /* whoever asks soon after an upgrade sees it */
 }

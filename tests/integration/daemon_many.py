@@ -122,6 +122,7 @@ def governed(jdk, classes, tmp, _load):
     time.sleep(20)
     own = (own_cpu_s(d) - own) / 20
     said = events(tmp)
+    check_periods(tmp, bad)
     stand_still(d, jvms)
     for j, cpu0 in zip(jvms, before):
         kept = d.kept(j.pid)
@@ -142,12 +143,28 @@ def governed(jdk, classes, tmp, _load):
     return bad
 
 
-def events(tmp):
+def ask(tmp, path):
     c = Socket(tmp + "/run/s.sock")
-    c.request("GET", "/api/v1/events?from=10m")
+    c.request("GET", path)
     text = c.getresponse().read().decode()
     c.close()
     return text
+
+
+def events(tmp):
+    return ask(tmp, "/api/v1/events?from=10m")
+
+
+def check_periods(tmp, bad):
+    """The samples of a step weigh what its period says, or it has none, since they have different ones."""
+    now, various = int(time.time()) // 10 * 10, 0
+    for at in range(now - 60, now, 10):
+        for t in json.loads(ask(tmp, "/api/v1/targets?from=%d&to=%d" % (at, at + 10)))["targets"]:
+            various += not t["period"]
+            if t["period"] and abs(t["weight"] / (t["samples"] * t["period"]) - 1) > 0.2:
+                bad.append("%d samples with a period of %d weigh %d" % (t["samples"], t["period"], t["weight"]))
+    if not various:
+        bad.append("no step has samples of different periods")
 
 
 def starts(jdk, classes, tmp, load):

@@ -48,6 +48,7 @@ struct member {
 	uint64_t change_ns;
 	uint64_t cost_ns, cost_told_ns; /* CPU time that it has taken, and of that, what the first process knows */
 	bool identified, over;
+	bool mixed; /* samples of this step have different periods */
 	uint64_t doubtful; /* samples that may be another program's */
 	char user[sizeof(((struct broker_admission *)0)->note)];
 };
@@ -189,11 +190,14 @@ static void end_step(struct crowd *c, struct member *m)
 	r = session_take(m->session, &np, &err);
 	if (r == 0) {
 		alone = is_for_itself(np);
+		if (m->mixed)
+			np->meta.period = 0; /* various; each sample has its weight */
 		r = watched_send(&m->w, np, &err);
 		named_profile_free(np);
 	}
 	if (r < 0)
 		watched_say_lost(&m->w, r, &err);
+	m->mixed = false;
 	tell_doubtful(c, m);
 	if (alone && !m->over)
 		report(c, m, CROWD_ALONE, 0);
@@ -236,6 +240,7 @@ static void change_divisor(struct crowd *c, struct member *m)
 
 	m->divisor = m->next_divisor;
 	m->next_divisor = 0;
+	m->mixed = true;
 	session_hosted_period(m->session, period_of(c, m->divisor));
 	tell_divisor(c, m, before);
 }

@@ -72,6 +72,7 @@ static void dismiss(struct admitting *a, const struct broker_admission *m)
 		return;
 	o->remove(o->ctx, slot->pid);
 	broker_target_forget(a->b, slot->number);
+	broker_kin_forget(a->b, slot->pid);
 	*slot = (struct admitted){0};
 }
 

@@ -90,6 +90,8 @@ int broker_target_use(struct broker *b, uint32_t number, struct broker_target **
 int broker_target_recheck(const struct broker_target *t, bool open_to_all);
 void broker_target_release(struct broker *b, uint32_t number);
 void broker_target_forget(struct broker *b, uint32_t number);
+/* What it has started is no target from now on. */
+void broker_kin_forget(struct broker *b, pid_t pid);
 
 /* --- rules.c: what may be opened below a target's root, and which events --- */
 

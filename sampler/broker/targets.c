@@ -43,6 +43,20 @@ static void remember(struct broker *b, struct proc *p, uid_t uid, uint64_t start
 	*k = (struct broker_kin){proc_pid(p), uid, start, read_cgroup(p)};
 }
 
+void broker_kin_forget(struct broker *b, pid_t pid)
+{
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = 0; i < BROKER_KIN && i < b->n_kin; i++) {
+		struct broker_kin *k = &b->kin[i];
+
+		if (k->pid != pid)
+			continue;
+		free(k->cgroup);
+		*k = (struct broker_kin){0};
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
 static struct broker_target *free_number(struct broker *b)
 {
 	for (size_t i = 0; i < b->n_targets; i++)

@@ -1238,9 +1238,13 @@ static void targets_are_admitted_and_dismissed(void **state)
 	struct broker_admission m = {.what = BROKER_ADMIT, .slot = 3, .divisor = 1, .note = "root"}, got;
 	int admit[2], to[2], pidfd = -1;
 	uint32_t number;
+	pid_t child;
 
 	*state = &s;
-	s = (struct scene){.b = broker_new(false), .target = start_process(), .stranger = start_process()};
+	s = (struct scene){.stranger = start_process()};
+	child = start_child_of_target(&s, false, false);
+	broker_free(s.b);
+	s.b = broker_new(false);
 	assert_ptr_not_equal(divisors, MAP_FAILED);
 	assert_int_equal(channel_pair(admit), 0);
 	assert_int_equal(channel_pair(to), 0);
@@ -1268,6 +1272,9 @@ static void targets_are_admitted_and_dismissed(void **state)
 	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0);
 	close(pidfd);
 	assert_int_equal(broker_find(s.b, s.stranger, &number, &pidfd), -EPERM);
+	assert_int_equal(broker_find(s.b, child, &number, &pidfd), 0);
+	close(pidfd);
+	assert_int_equal(ask(&s, &(struct broker_request){.what = BROKER_RELEASE, .target = number}), 0);
 
 	/* Another divisor: the worker learns of it before it holds. */
 	m.divisor = 4;
@@ -1292,6 +1299,8 @@ static void targets_are_admitted_and_dismissed(void **state)
 	assert_int_equal(offer(admit[0], to[0], &m).what, BROKER_DISMISS);
 	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0); /* found before, and not yet released */
 	close(pidfd);
+	assert_int_equal(broker_find(s.b, child, &number, &pidfd), -EPERM);
+	kill(child, SIGKILL);
 	close(admit[0]);
 	close(to[0]);
 }

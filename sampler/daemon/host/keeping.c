@@ -24,7 +24,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/user_name.h"
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 64, NONSENSE_MAX = 8 /* other messages in place of one that asks */ };
 
 /* --- the store's directory --- */
 
@@ -312,12 +312,16 @@ int keeping_feed(struct keeping *k, int socket)
 
 bool keeping_asked(struct keeping *k, struct keeper_message *ret)
 {
-	struct pollfd p = {.fd = k->control, .events = POLLIN};
+	struct pollfd p = {.fd = k->control, .events = POLLIN | POLLOUT};
 
-	while (k->control >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLIN &&
-	       channel_receive(k->control, ret, sizeof(*ret), NULL) == 0)
+	/* Where there is no room for the answer, it would have to wait for the keeper. */
+	for (int i = 0; i < NONSENSE_MAX && k->control >= 0; i++) {
+		if (poll(&p, 1, 0) != 1 || (p.revents & p.events) != p.events ||
+		    channel_receive(k->control, ret, sizeof(*ret), NULL) < 0)
+			return false;
 		if (ret->what == KEEPER_CAPTURE)
 			return true;
+	}
 	return false;
 }
 

@@ -15,10 +15,10 @@ enum {
 	UNIVERSE = 0x300, /* pointer to */
 	HEAP = 0x400,
 	OLD_MAP = 0x1000,
-	YOUNG_MAP = 0x2000,
-	OLD_FORWARDING = 0x3000,
-	YOUNG_FORWARDING = 0x3400,
-	MEMORY = 0x4000,
+	YOUNG_MAP = 0x10000,
+	OLD_FORWARDING = 0x20000,
+	YOUNG_FORWARDING = 0x20400,
+	MEMORY = 0x21000,
 };
 enum { HEAP_BYTES = 0x200, PAGE_TABLE = 0x40, GRANULES = 7200, ENTRIES = 16, FORWARDING_BYTES = 0x40 };
 #define BASE UINT64_C(0x10000000)
@@ -70,11 +70,16 @@ static void layout_fill(struct hs_layout *l)
 	l->size.zforwarding = FORWARDING_BYTES;
 }
 
+static void put_before_vtable(uint64_t at, uint64_t number, uint64_t address)
+{
+	put(at, number);
+	put(at + 8, address);
+	put(at + 16, BASE + UNIVERSE + 0x1000);
+}
+
 static void put_map(uint64_t at, uint64_t map)
 {
-	put(at, GRANULES);
-	put(at + 8, BASE + map);
-	put(at + 16, BASE + UNIVERSE + 0x1000); /* the vtable of what follows */
+	put_before_vtable(at, GRANULES, BASE + map);
 }
 
 static int setup(void **state)
@@ -145,6 +150,16 @@ static void test_not_yet_moved(void **state)
 	assert_true(resolve(3) == OBJECT);
 }
 
+/* Sizes of a generation's memory, before an object with a vtable as well. */
+static void test_no_map(void **state)
+{
+	(void)state;
+	put_before_vtable(HEAP + 0x50, 0x800000, 0xc800000);
+	put_before_vtable(HEAP + 0x68, 0x800000, 0xc800000);
+	put_forwarding(YOUNG_MAP, YOUNG_FORWARDING, 0x5000);
+	assert_true(resolve(1) == (HEAP_BASE | 0x5000));
+}
+
 /* What is at the old place may be another object. */
 static void test_unknown(void **state)
 {
@@ -161,9 +176,8 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_good, setup),
-		cmocka_unit_test_setup(test_moved, setup),
-		cmocka_unit_test_setup(test_not_yet_moved, setup),
+		cmocka_unit_test_setup(test_good, setup),          cmocka_unit_test_setup(test_moved, setup),
+		cmocka_unit_test_setup(test_not_yet_moved, setup), cmocka_unit_test_setup(test_no_map, setup),
 		cmocka_unit_test_setup(test_unknown, setup),
 	};
 

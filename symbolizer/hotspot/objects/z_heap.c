@@ -36,25 +36,31 @@ static bool in_libjvm(uint64_t addr, uint64_t variable)
 
 /*
  * Recognises a map over the granules of the heap: their number (of those reserved; in 21 still a power of two) and the
- * array. After a generation's map there is an object with a vtable.
+ * array. After a generation's map there is an object with a vtable. So there is after some sizes in bytes, which are
+ * round numbers, but not addresses of anything.
  */
-static bool is_map(const uint64_t w[3], uint64_t variable)
+static bool is_map(struct jvm *jvm, const uint64_t w[3], uint64_t variable)
 {
+	uint64_t ignored;
+
 	return w[0] >= 64 && w[0] <= UINT64_C(1) << 24 && addr_ok(w[1]) && w[1] % 4096 == 0 &&
-	       in_libjvm(w[2], variable);
+	       in_libjvm(w[2], variable) && mem_read_u64(jvm->mem, w[1], &ignored) &&
+	       mem_read_u64(jvm->mem, w[1] + 8 * (w[0] - 1), &ignored);
 }
 
 /*
  * Finds the forwarding tables in the heap object, which has the old generation, then the young one, at offsets that are
  * not exported. Both maps have the same size, and the same vtable after them.
  */
-static void maps_search(struct heap_mode *m, const uint64_t *w, size_t n, uint64_t variable)
+static void maps_search(struct jvm *jvm, const uint64_t *w, size_t n, uint64_t variable)
 {
+	struct heap_mode *m = &jvm->heap_mode;
+
 	for (size_t i = 0; i + 3 <= n; i++) {
-		if (!is_map(&w[i], variable))
+		if (!is_map(jvm, &w[i], variable))
 			continue;
 		for (size_t k = i + 3; k + 3 <= n; k++) {
-			if (w[k] != w[i] || w[k + 2] != w[i + 2] || !is_map(&w[k], variable))
+			if (w[k] != w[i] || w[k + 2] != w[i + 2] || !is_map(jvm, &w[k], variable))
 				continue;
 			m->z_map_old = w[i + 1];
 			m->z_map_young = w[k + 1];
@@ -77,7 +83,7 @@ static void maps_find(struct jvm *jvm)
 		m->z_maps_read = jvm_get(jvm, heap + l->zheap_forwarding.at, l->zgranules_map, &m->z_map_old);
 	} else if (l->zheap_page_table.ok && first < n && jvm_read_fresh(jvm, heap, words, (uint32_t)(8 * n))) {
 		m->z_maps_read = true;
-		maps_search(m, words + first, n - first, l->universe_heap.at);
+		maps_search(jvm, words + first, n - first, l->universe_heap.at);
 	}
 }
 

@@ -150,6 +150,20 @@ static void test_not_yet_moved(void **state)
 	assert_true(resolve(3) == OBJECT);
 }
 
+/* Null is coloured, and nothing at offset 0 of the heap, which may have moved. */
+static void test_null(void **state)
+{
+	uint64_t ret;
+
+	(void)state;
+	put_forwarding(YOUNG_MAP, YOUNG_FORWARDING, 0x5000);
+	put(YOUNG_MAP, BASE + YOUNG_FORWARDING);
+	put(YOUNG_FORWARDING + 0x10, 0);
+	for (uint64_t i = 0; i < ENTRIES; i++)
+		put(YOUNG_FORWARDING + FORWARDING_BYTES + 8 * i, 0x5000 << 1 | 1);
+	assert_false(z_resolve(&fake.jvm, UINT64_C(1) << 13, &ret));
+}
+
 /* Sizes of a generation's memory, before an object with a vtable as well. */
 static void test_no_map(void **state)
 {
@@ -177,8 +191,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_good, setup),          cmocka_unit_test_setup(test_moved, setup),
-		cmocka_unit_test_setup(test_not_yet_moved, setup), cmocka_unit_test_setup(test_no_map, setup),
-		cmocka_unit_test_setup(test_unknown, setup),
+		cmocka_unit_test_setup(test_not_yet_moved, setup), cmocka_unit_test_setup(test_null, setup),
+		cmocka_unit_test_setup(test_no_map, setup),        cmocka_unit_test_setup(test_unknown, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

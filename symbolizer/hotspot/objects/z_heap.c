@@ -207,6 +207,8 @@ static bool resolve_generational(struct jvm *jvm, uint64_t raw, uint64_t *ret)
 	    !z_read(jvm, jvm->l.z_globals, jvm->l.z_offset_mask, &mask))
 		return false;
 	*ret = raw >> shift;
+	if (!*ret)
+		return false; /* null has a colour, too, and the heap's first object the same offset */
 	now = arch_z_colour(good, &ignored);
 	stale = now < 0 ? 0 : colour ^ now;
 	if (stale == 3 && arch_z_old_to_old(raw))

@@ -204,8 +204,10 @@ def captures(path):
         check("a capture as %s" % name, status == 200 and body.lower().startswith(start), body[:100])
     check("it has both pieces", sum(int(x.rsplit(b" ", 1)[1]) for x in body.splitlines()) == 2, body)
     check("the history has none of it", sum(t["samples"] for t in get_json(path, "/api/v1/targets?from=1h")["targets"]) == ALL)
-    events = [e for e in get_json(path, "/api/v1/events?from=1h")["events"] if e["kind"] == "capture"]
-    check("but says so", len(events) == 1 and "capture %d: sampled 999 times" % made["id"] in events[0]["text"] and "by user %d" % os.geteuid() in events[0]["text"], events)
+    told = lambda: [e["text"] for e in get_json(path, "/api/v1/events?from=1h")["events"] if e["kind"] == "capture"]
+    jvm.wait_until(told, 20)  # what is new in the store can be seen from the next flush on
+    events = told()
+    check("but says so", len(events) == 1 and "capture %d: sampled 999 times" % made["id"] in events[0] and "by user %d" % os.geteuid() in events[0], events)
     post("pid=2")  # it may have failed before there is an answer
     failed = lambda: [c for c in get_json(path, "/api/v1/captures")["captures"] if c["pid"] == 2 and c["state"] == "failed" and c["why"]]
     check("one without samples fails", jvm.wait_until(failed, 20))

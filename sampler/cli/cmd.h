@@ -23,6 +23,7 @@ int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_help(int argc, char **argv);
+int cmd_help_on(const char *name); /* what --help of that command prints */
 
 /*
  * The exit status of a command that has printed to stdout; r: 0, or printing failed. A reader that closes the pipe

@@ -244,7 +244,6 @@ static int list(const struct capture_args *a, struct err *err)
 
 int cmd_capture(int argc, char **argv)
 {
-	char *help_argv[] = {"help", "capture", NULL};
 	struct capture_args a;
 	struct err err = {0};
 	int r;
@@ -254,7 +253,7 @@ int cmd_capture(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (a.help)
-		return cmd_help(2, help_argv);
+		return cmd_help_on("capture");
 	r = a.list ? list(&a, &err) : capture(&a, &err);
 	if (r < 0)
 		log_error("%s", err.msg);

@@ -120,13 +120,12 @@ static int convert(struct convert *c, struct err *err)
 
 int cmd_convert(int argc, char **argv)
 {
-	char *help[] = {"help", "convert", NULL};
 	struct convert c = {0};
 	struct err err = {0};
 	int status = parse(argc, argv, &c, &err) < 0 ? EXIT_USAGE : EXIT_WRITTEN;
 
 	if (status == EXIT_WRITTEN && c.o.help)
-		return cmd_help(2, help);
+		return cmd_help_on("convert");
 	if (c.o.quiet)
 		log_set_level(LOG_LEVEL_QUIET);
 	if (status == EXIT_WRITTEN)

@@ -36,7 +36,6 @@ static int parse(int argc, char **argv, struct daemon_args *a, struct err *err)
 
 int cmd_daemon(int argc, char **argv)
 {
-	char *help_argv[] = {"help", "daemon", NULL};
 	struct daemon_args a = {0};
 	struct err err = {0};
 	int r;
@@ -46,7 +45,7 @@ int cmd_daemon(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (a.help)
-		return cmd_help(2, help_argv);
+		return cmd_help_on("daemon");
 	if (a.verbose)
 		log_set_level(a.verbose > 1 ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 	if (a.check)

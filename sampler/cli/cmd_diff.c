@@ -435,7 +435,6 @@ static int run_diff(struct diff_run *run, struct err *err)
 
 int cmd_diff(int argc, char **argv)
 {
-	char *help_argv[] = {"help", "diff", NULL};
 	CLEANUP(run_done_at_exit) struct diff_run *run = calloc(1, sizeof(*run));
 	struct err err = {0};
 	int r;
@@ -448,7 +447,7 @@ int cmd_diff(int argc, char **argv)
 	run->work = 1;
 	r = parse(argc, argv, run, &err);
 	if (r == 0 && run->help)
-		return cmd_help(2, help_argv);
+		return cmd_help_on("diff");
 	if (r == 0)
 		r = check_formats(run, &err);
 	if (r < 0) {

@@ -99,12 +99,11 @@ static int diagnose(const struct doctor_options *o)
 int cmd_doctor(int argc, char **argv)
 {
 	struct doctor_options o = {0};
-	char *help[] = {"help", "doctor", NULL};
 	struct err err = {0};
 	int r = parse(argc, argv, &o, &err);
 
 	if (r == 0 && o.help)
-		return cmd_help(2, help);
+		return cmd_help_on("doctor");
 	if (r == 0 && o.name)
 		r = find_target(o.name, &o.pid, &err);
 	if (r < 0) {

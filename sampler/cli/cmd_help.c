@@ -131,3 +131,8 @@ int cmd_help(int argc, char **argv)
 	}
 	return show(doc, h.man);
 }
+
+int cmd_help_on(const char *name)
+{
+	return show(cmd_doc_find(name), false);
+}

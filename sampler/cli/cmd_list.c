@@ -244,7 +244,6 @@ static int print(struct listing *l, bool json)
 
 int cmd_list(int argc, char **argv)
 {
-	char *help_argv[] = {"help", "list", NULL};
 	struct list_options o = {0};
 	struct listing l = {0};
 	struct err err = {0};
@@ -255,7 +254,7 @@ int cmd_list(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o.help)
-		return cmd_help(2, help_argv);
+		return cmd_help_on("list");
 	if (read_all(&l, o.socket, &err) < 0) {
 		log_error("%s", err.msg);
 		status = EXIT_FAILED;

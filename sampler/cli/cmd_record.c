@@ -423,7 +423,6 @@ static void note_command_line(struct record *rec, int argc, char **argv)
 int cmd_record(int argc, char **argv)
 {
 	struct record rec = {.signals = -1};
-	char *help[] = {"help", "record", NULL};
 	struct err err = {0};
 
 	if (record_options_parse(argc, argv, &rec.o, &err) < 0) {
@@ -432,7 +431,7 @@ int cmd_record(int argc, char **argv)
 	}
 	if (rec.o.help || rec.o.version) {
 		if (rec.o.help)
-			return cmd_help(2, help);
+			return cmd_help_on("record");
 		version_print();
 		return cmd_end(0);
 	}

@@ -179,7 +179,6 @@ static int report(struct report *rep, char **files, size_t n, struct err *err)
 
 int cmd_report(int argc, char **argv)
 {
-	char *help_argv[] = {"help", "report", NULL};
 	struct report rep = {.view = view_flat, .o = {.least = LEAST_PERCENT}};
 	struct err err = {0};
 	int r;
@@ -189,7 +188,7 @@ int cmd_report(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (rep.help)
-		return cmd_help(2, help_argv);
+		return cmd_help_on("report");
 	r = report(&rep, argv + optind, (size_t)(argc - optind), &err);
 	if (r < 0)
 		log_error("%s", err.msg);

@@ -117,7 +117,7 @@ int capture_file_read(const char *dir, const struct capture *c, struct named_pro
 
 typedef VEC(struct capture) capture_list;
 
-static int newest_first(const void *va, const void *vb)
+int captures_newest_first(const void *va, const void *vb)
 {
 	const struct capture *a = va, *b = vb;
 
@@ -150,8 +150,6 @@ int capture_files(const char *dir, struct capture **ret, size_t *ret_n)
 		vec_done(&all);
 		return r;
 	}
-	if (all.n)
-		qsort(all.v, all.n, sizeof(*all.v), newest_first);
 	*ret = all.v;
 	*ret_n = all.n;
 	return 0;
@@ -165,8 +163,9 @@ void capture_files_tidy(const char *dir)
 	uint64_t bytes = 0;
 	size_t n = 0;
 
-	if (fd < 0 || capture_files(dir, &all, &n) < 0)
+	if (fd < 0 || capture_files(dir, &all, &n) < 0 || !n)
 		return;
+	qsort(all, n, sizeof(*all), captures_newest_first);
 	for (size_t i = 0; i < n; i++) {
 		bytes += all[i].bytes;
 		name_of(&all[i], name);

@@ -10,8 +10,12 @@
 int capture_file_write(const char *dir, struct capture *c, const struct named_profile *np, struct err *err);
 int capture_file_read(const char *dir, const struct capture *c, struct named_profile **ret, struct err *err);
 
-/* All of them, the newest first, and of the others, what is beyond the limits, is removed. The caller frees *ret. 0 or -errno. */
+/* All of them, in any order. The caller frees *ret. 0 or -errno. */
 int capture_files(const char *dir, struct capture **ret, size_t *ret_n);
+/* Removes the oldest ones that are beyond the limits. */
 void capture_files_tidy(const char *dir);
+
+/* For qsort(3), of struct capture. */
+int captures_newest_first(const void *va, const void *vb);
 
 #endif

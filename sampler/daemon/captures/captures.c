@@ -307,13 +307,6 @@ static size_t copy_known(struct captures *c, struct capture *dst)
 	return n;
 }
 
-static int newest_first(const void *va, const void *vb)
-{
-	const struct capture *a = va, *b = vb;
-
-	return a->id > b->id ? -1 : a->id < b->id;
-}
-
 static int list(struct captures *c, struct capture **ret, size_t *ret_n)
 {
 	struct capture *all = NULL, *more;
@@ -328,7 +321,7 @@ static int list(struct captures *c, struct capture **ret, size_t *ret_n)
 		return -ENOMEM;
 	}
 	n += copy_known(c, more + n);
-	qsort(more, n, sizeof(*more), newest_first);
+	qsort(more, n, sizeof(*more), captures_newest_first);
 	*ret = more;
 	*ret_n = n;
 	return 0;

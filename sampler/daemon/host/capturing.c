@@ -90,7 +90,7 @@ static int start(struct capturing *c, const struct targets *t, struct keeping *k
 	if (e == 0) {
 		c->list[i].id = m->capture;
 		c->list[i].pid = r->pid;
-		keeping_capture(k, m->capture, feed[0]); /* if it has just ended, so will the capture */
+		(void)keeping_feed(k, m->capture, feed[0]); /* if the keeper has just ended, so will the capture */
 	} else {
 		c->list[i].child = 0;
 	}

@@ -109,7 +109,7 @@ static int feed(void *ctx, int socket)
 {
 	struct daemon *d = ctx;
 
-	return keeping_feed(&d->keeping, socket);
+	return keeping_feed(&d->keeping, 0, socket);
 }
 
 static void look_again(void *ctx, pid_t pid)

@@ -303,9 +303,9 @@ int keeping_turn(struct keeping *k, struct err *err)
 	return k->pid || clock_monotonic_ns() < k->again_ns ? 0 : keeping_start(k, err);
 }
 
-int keeping_feed(struct keeping *k, int socket)
+int keeping_feed(struct keeping *k, uint64_t capture, int socket)
 {
-	const struct keeper_message m = {.what = KEEPER_FEED};
+	const struct keeper_message m = {.what = KEEPER_FEED, .capture = capture};
 
 	return k->control < 0 ? -EPIPE : channel_send(k->control, &m, sizeof(m), socket);
 }
@@ -323,14 +323,6 @@ bool keeping_asked(struct keeping *k, struct keeper_message *ret)
 			return true;
 	}
 	return false;
-}
-
-void keeping_capture(struct keeping *k, uint64_t id, int socket)
-{
-	const struct keeper_message m = {.what = KEEPER_FEED, .capture = id};
-
-	if (k->control >= 0)
-		channel_send(k->control, &m, sizeof(m), socket);
 }
 
 void keeping_numbers(struct keeping *k, const struct daemon_numbers *n)

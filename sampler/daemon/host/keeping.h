@@ -26,10 +26,10 @@ int keeping_open(struct keeping *k, const struct config *c, struct err *err);
 int keeping_start(struct keeping *k, struct err *err);
 bool keeping_ended(struct keeping *k, pid_t child, int status); /* false: another child */
 int keeping_turn(struct keeping *k, struct err *err); /* starts it again when it is time */
-int keeping_feed(struct keeping *k, int socket); /* passes a worker's socket. 0 or -errno */
+/* Passes a worker's socket. capture: that it samples for, or 0: for the history. 0 or -errno. */
+int keeping_feed(struct keeping *k, uint64_t capture, int socket);
 bool keeping_asked(struct keeping *k,
 		   struct keeper_message *ret); /* the next KEEPER_CAPTURE, which is not believed; never waits */
-void keeping_capture(struct keeping *k, uint64_t id, int socket); /* passes the socket of its process */
 void keeping_numbers(struct keeping *k, const struct daemon_numbers *n); /* now, or if the keeper is busy, not */
 void keeping_refuse(struct keeping *k, uint64_t id, const char *why);
 void keeping_limits(struct keeping *k, const struct config *c); /* the configuration was read again */

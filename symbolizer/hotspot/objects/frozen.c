@@ -191,10 +191,13 @@ static size_t chunks_copy(struct hs_frozen *f, const struct frozen_state *s, uin
 
 	memcpy(dst, &s->entry, FROZEN_ENTRY);
 	for (size_t i = 0; i < s->n; i++) {
-		const struct frozen_head *h = &s->chain[i].head;
-		size_t got = h->sp < h->bottom ? chunk_copy(f, &s->chain[i], dst + len, max - len) : 0;
+		const struct frozen_link *l = &s->chain[i];
+		size_t got;
 
-		if (!got && h->sp < h->bottom)
+		if (l->head.sp >= l->head.bottom) /* empty */
+			continue;
+		got = chunk_copy(f, l, dst + len, max - len);
+		if (!got)
 			return 0;
 		len += got;
 	}

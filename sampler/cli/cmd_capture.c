@@ -146,7 +146,7 @@ static int ask_list(const struct capture_args *a, char **ret, struct err *err)
 	return daemon_ask(a->socket, "/api/v1/captures?format=text", ret, &len, err);
 }
 
-/* Does it run? If not, what is wrong with it is told when it is asked for. */
+/* 1: it is running; 0: it has ended, and fetch() finds out how; or -errno. */
 static int is_running(const struct capture_args *a, uint64_t id, struct err *err)
 {
 	CLEANUP(free_at_exit) char *bytes = NULL;

@@ -128,8 +128,7 @@ static int begin_tracing(int socket, struct err *err)
 	if (r == 0 && gaps.ids)
 		err_set(err, 0,
 			"no CAP_SYS_PTRACE: the process that stops threads keeps root's ids and capabilities, without "
-			"which "
-			"it may not");
+			"which it may not");
 	return r;
 }
 
@@ -156,8 +155,8 @@ void closing_say_gaps(void)
 {
 	struct closed_gaps gaps;
 
-	if (closed_try(CLOSED_FILES, &gaps, NULL, NULL, NULL) ==
-	    0) /* a failure is each child's, and theirs are reported */
+	/* A failure is each child's, and theirs are reported. */
+	if (closed_try(CLOSED_FILES, &gaps, NULL, NULL, NULL) == 0)
 		closed_say_gaps(&gaps);
 }
 

@@ -10,7 +10,7 @@
 #include "jvm-bridge/attach/attach.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 enum { MAX_MAPS = 64 << 20, MAX_LIBRARY = 64 << 20 };
 

@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "jvm-bridge/hprof/cpu_samples.h"
+#include "jvm-bridge/hprof/base/hprof.h"
+#include "jvm-bridge/hprof/base/out.h"
 #include "jvm-bridge/hprof/dump.h"
-#include "jvm-bridge/hprof/hprof.h"
-#include "jvm-bridge/hprof/out.h"
-#include "jvm-bridge/hprof/sites.h"
+#include "jvm-bridge/hprof/tables/cpu_samples.h"
+#include "jvm-bridge/hprof/tables/sites.h"
 
 enum {
 	COMMAND_GC = 1,

@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "jvm-bridge/hprof/binary.h"
-#include "jvm-bridge/hprof/heap.h"
-#include "jvm-bridge/hprof/hprof.h"
-#include "jvm-bridge/hprof/monitors.h"
-#include "jvm-bridge/hprof/out.h"
-#include "jvm-bridge/hprof/text.h"
-#include "jvm-bridge/hprof/text_monitors.h"
+#include "jvm-bridge/hprof/base/hprof.h"
+#include "jvm-bridge/hprof/base/out.h"
+#include "jvm-bridge/hprof/format/binary.h"
+#include "jvm-bridge/hprof/format/text.h"
+#include "jvm-bridge/hprof/format/text_monitors.h"
+#include "jvm-bridge/hprof/monitor_events.h"
+#include "jvm-bridge/hprof/tables/heap.h"
+#include "jvm-bridge/hprof/tables/monitors.h"
 #include "jvm-bridge/hprof/vm_dump.h"
 
 enum { NS_IN_MS = 1000000 };

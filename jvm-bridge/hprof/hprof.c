@@ -1,5 +1,5 @@
 /* The agent's entry point; dispatches events to its parts. */
-#include "jvm-bridge/hprof/hprof.h"
+#include "jvm-bridge/hprof/base/hprof.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,15 +8,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "jvm-bridge/hprof/binary.h"
+#include "jvm-bridge/hprof/base/out.h"
 #include "jvm-bridge/hprof/commands.h"
-#include "jvm-bridge/hprof/cpu_samples.h"
-#include "jvm-bridge/hprof/cpu_times.h"
 #include "jvm-bridge/hprof/dump.h"
-#include "jvm-bridge/hprof/heap.h"
-#include "jvm-bridge/hprof/monitors.h"
-#include "jvm-bridge/hprof/out.h"
-#include "jvm-bridge/hprof/text.h"
+#include "jvm-bridge/hprof/format/binary.h"
+#include "jvm-bridge/hprof/format/text.h"
+#include "jvm-bridge/hprof/monitor_events.h"
+#include "jvm-bridge/hprof/tables/cpu_samples.h"
+#include "jvm-bridge/hprof/tables/cpu_times.h"
+#include "jvm-bridge/hprof/tables/heap.h"
 
 struct hprof hprof = {.file = 1};
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jvm-bridge/hprof/binary.h"
-#include "jvm-bridge/hprof/hprof.h"
-#include "jvm-bridge/hprof/out.h"
+#include "jvm-bridge/hprof/base/hprof.h"
+#include "jvm-bridge/hprof/base/out.h"
+#include "jvm-bridge/hprof/format/binary.h"
 
 enum { PIECE = 1 << 16, HEAD = 9 /* of a record: type, time, length */, MAGIC_MAX = 64 };
 

@@ -14,7 +14,7 @@
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/path_in_root.h"
 #include "symbolizer/target/proc.h"

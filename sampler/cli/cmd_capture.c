@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/daemon_get.h"
-#include "sampler/cli/daemon_targets.h"
+#include "sampler/cli/daemon/daemon_get.h"
+#include "sampler/cli/daemon/daemon_targets.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/output/data_out.h"
 #include "sampler/output/writer.h"

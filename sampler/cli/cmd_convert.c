@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
+#include "sampler/cli/daemon/history.h"
 #include "sampler/cli/filters.h"
-#include "sampler/cli/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/outputs.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/history.h"
+#include "sampler/cli/daemon/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/closed/opener.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/doctor_daemon.h"
+#include "sampler/cli/daemon/doctor_daemon.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/targets/find_target.h"
 #include "sampler/doctor/checks.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/cli/cmd.h"
-#include "sampler/cli/daemon_targets.h"
+#include "sampler/cli/daemon/daemon_targets.h"
 #include "sampler/cli/options/options.h"
 #include "sampler/cli/targets/find_jvms.h"
 #include "sampler/inspect/inspect.h"

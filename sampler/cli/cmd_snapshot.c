@@ -18,9 +18,9 @@
 #include "sampler/session/session.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/files/fileio.h"
 
 /*
  * Recordings for tests and bug reports. `jsampler snapshot` writes one; `jsampler replay` prints its folded stacks,

@@ -14,8 +14,8 @@
 #include "sampler/closed/opener.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/files/fileio.h"
 
 static void add_time(struct buf *b)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/files/fileio.h"
 
 enum {
 	STATUS_MAX = 64 << 10,

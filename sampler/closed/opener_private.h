@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 /* The messages between the two ends of an opener. Each request has one answer. */
 enum opener_what { OPENER_INPUT, OPENER_NAME, OPENER_RESCUE };

@@ -14,7 +14,7 @@
 #include "symbolizer/base/caps.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum { STATUS_MAX = 64 << 10, FILTER = 2 };

@@ -17,7 +17,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/cgroup.h"
 #include "symbolizer/target/kernel_setting.h"
 #include "symbolizer/target/own_rights.h"

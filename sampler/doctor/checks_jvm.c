@@ -9,8 +9,8 @@
 
 #include "sampler/readers/readers.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"

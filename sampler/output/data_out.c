@@ -9,7 +9,7 @@
 #include "sampler/closed/opener.h"
 #include "sampler/output/columns.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 int data_out_open(struct data_out *out, const char *path, struct err *err)
 {

@@ -13,8 +13,8 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 
 /* A sample and the memory section before it (checked; empty if there is none). */
 struct taken {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "sampler/store/store.h"
+#include "sampler/store/store_series.h"
 #include "symbolizer/base/arena.h"
 
 struct day;

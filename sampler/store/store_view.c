@@ -10,6 +10,7 @@
 #include "sampler/store/series.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_files.h"
+#include "sampler/store/store_series.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/target_file.h"
 
 int64_t kernel_setting(const char *name, int64_t fallback)

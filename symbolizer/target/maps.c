@@ -9,10 +9,10 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/parse.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 
 enum {

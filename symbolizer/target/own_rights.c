@@ -4,7 +4,7 @@
 #include <linux/capability.h>
 
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc_stat.h"
 
 enum { MAX_STATUS = 64 << 10 };

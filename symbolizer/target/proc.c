@@ -15,7 +15,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc_stat.h"
 

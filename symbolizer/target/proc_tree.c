@@ -7,9 +7,9 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <glob.h>
 #include <stdlib.h>
 
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 /*
  * Every folded text in tests/fixtures and tests/golden. For cmocka tests with FIXTURES and GOLDEN;

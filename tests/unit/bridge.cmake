@@ -4,18 +4,18 @@ target_sources(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/a
 target_include_directories(test_bridge_options PRIVATE ${CMAKE_SOURCE_DIR})
 
 js_unit_test(hprof_options)
-target_sources(test_hprof_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/options.c)
+target_sources(test_hprof_options PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/base/options.c)
 target_include_directories(test_hprof_options PRIVATE ${CMAKE_SOURCE_DIR})
 
 js_unit_test(hprof_heap_read)
-target_sources(test_hprof_heap_read PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/heap_read.c
-  ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/classes.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/addresses.c)
+target_sources(test_hprof_heap_read PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/tables/heap_read.c
+  ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/tables/classes.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/base/addresses.c)
 target_include_directories(test_hprof_heap_read PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_hprof_heap_read SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
 js_unit_test(hprof_traces)
-target_sources(test_hprof_traces PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/traces.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/threads.c
-  ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/classes.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/addresses.c)
+target_sources(test_hprof_traces PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/tables/traces.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/tables/threads.c
+  ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/tables/classes.c ${CMAKE_SOURCE_DIR}/jvm-bridge/hprof/base/addresses.c)
 target_include_directories(test_hprof_traces PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_hprof_traces SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 

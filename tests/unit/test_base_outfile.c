@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 #include "test_base_outfile.h"
 
 /* Linked with --wrap=openat: a file system without O_TMPFILE. */

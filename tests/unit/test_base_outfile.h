@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 /* Each test runs in an empty directory that is its current one. */
 static inline int enter_dir(void **state)

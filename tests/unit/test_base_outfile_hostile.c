@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "symbolizer/base/fuse_user.h"
+#include "symbolizer/files/fuse_user.h"
 
 enum { OTHER = 65534, THIRD = 65533, WRITES = 1500 };
 

@@ -1,7 +1,7 @@
 /* Where a path leads, compared with where the kernel goes: thousands of paths through a tree of one's own links. */
 #include "test_base_outfile.h"
 
-#include "symbolizer/base/path_walk.h"
+#include "symbolizer/files/path_walk.h"
 
 /* DEPTH: no path leads out, whatever its names. */
 enum { PATHS = 30000, LONGEST = 9, DEPTH = 2 * LONGEST + 1 };

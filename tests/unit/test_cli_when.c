@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "sampler/cli/when.h"
+#include "sampler/cli/daemon/when.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 #include "symbolizer/base/buf.h"
 
 static const struct perf_layout full = {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/rings/perf_ring.h"
 
 enum { SIZE = 4096 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "sampler/engine/perf/events/ring_watch.h"
+#include "sampler/engine/perf/rings/ring_watch.h"
 
 #define MS UINT64_C(1000000)
 

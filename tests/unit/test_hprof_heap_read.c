@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "jvm-bridge/host/dumps/dump_write.h"
-#include "jvm-bridge/hprof/heap_read.h"
-#include "jvm-bridge/hprof/hprof.h"
+#include "jvm-bridge/hprof/base/hprof.h"
+#include "jvm-bridge/hprof/tables/heap_read.h"
 
 enum { MARKER = 0x1000, OTHER = 0x2000, POINT = 0x3000, OBJECT = 0x4000, RECORDS = 16 };
 

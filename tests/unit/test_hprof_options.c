@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "jvm-bridge/hprof/options.h"
+#include "jvm-bridge/hprof/base/options.h"
 
 static void defaults(void **state)
 {

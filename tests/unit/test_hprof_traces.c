@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "jvm-bridge/hprof/hprof.h"
-#include "jvm-bridge/hprof/traces.h"
+#include "jvm-bridge/hprof/base/hprof.h"
+#include "jvm-bridge/hprof/tables/traces.h"
 
 enum { FRAMES = 2000, BYTES = sizeof(struct trace) + FRAMES * sizeof(struct frame), MAX = (256 << 20) / BYTES };
 

@@ -11,7 +11,7 @@
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 /*
  * Compares what a writer makes of a profile with tests/golden/NAME. JS_GOLDEN=write in the

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "sampler/store/store_series.h"
 #include "tests/support/store_fill.h"
 
 /* What is asked for; neither begins a step of ten minutes. */

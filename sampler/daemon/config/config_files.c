@@ -12,7 +12,7 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
+#include "symbolizer/files/fileio.h"
 
 enum { FILE_MAX = 256 << 10, FILES_MAX = 100 };
 

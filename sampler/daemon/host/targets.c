@@ -25,9 +25,9 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/user_name.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 
 #define NS_PER_TICK UINT64_C(10000000) /* proc(5) shows USER_HZ */

@@ -6,6 +6,7 @@
 #include "sampler/daemon/http/answer_parts.h"
 #include "sampler/daemon/http/query.h"
 #include "sampler/store/store.h"
+#include "sampler/store/store_series.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"

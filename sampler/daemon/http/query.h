@@ -8,6 +8,7 @@
 
 #include "sampler/model/label.h"
 #include "sampler/store/store.h"
+#include "sampler/store/store_series.h"
 
 struct err;
 struct writer;

@@ -11,9 +11,9 @@
 
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/host_events.h"
-#include "sampler/engine/perf/events/perf_record.h"
 #include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 #include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/buf.h"

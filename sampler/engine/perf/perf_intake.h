@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf/events/perf_record.h"
 #include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/perf_thin.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 #include "sampler/engine/perf/unfollowed.h"
 
 struct perf_attach;

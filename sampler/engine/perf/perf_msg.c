@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/regs_host.h"
 

@@ -11,12 +11,12 @@
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 

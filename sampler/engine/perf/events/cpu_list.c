@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 
 static int parse_number(const char **s, long *ret)
 {

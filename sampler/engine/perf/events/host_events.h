@@ -8,7 +8,7 @@
 #include "sampler/engine/perf/events/event_set.h"
 #include "sampler/engine/perf/events/perf_attr.h"
 #include "sampler/engine/perf/events/perf_members.h"
-#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/rings/perf_ring.h"
 
 struct err;
 

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "sampler/engine/perf/events/perf_attr.h"
-#include "sampler/engine/perf/events/perf_record.h"
-#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/rings/perf_record.h"
+#include "sampler/engine/perf/rings/perf_ring.h"
 
 struct err;
 struct perf_follow;

@@ -7,7 +7,7 @@
 #include "sampler/engine/perf/events/perf_filter.h"
 #include "sampler/engine/perf/events/perf_follow.h"
 #include "sampler/engine/perf/events/perf_rest.h"
-#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/rings/perf_ring.h"
 
 /* Internal to perf_attach*.c. */
 struct perf_attach {

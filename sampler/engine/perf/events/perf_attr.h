@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "sampler/engine/perf/events/perf_event.h"
-#include "sampler/engine/perf/events/perf_record.h"
+#include "sampler/engine/perf/rings/perf_record.h"
 
 struct budget;
 struct err;

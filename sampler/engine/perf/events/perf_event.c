@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/fileio.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/files/fileio.h"
 
 struct name {
 	const char *name, *alias;

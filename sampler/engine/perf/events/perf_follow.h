@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "sampler/engine/perf/events/family.h"
-#include "sampler/engine/perf/events/perf_ring.h"
+#include "sampler/engine/perf/rings/perf_ring.h"
 
 struct perf_config;
 struct perf_filter;

@@ -47,7 +47,7 @@ def reachable(path):
 
 def start(o, jdk, life_us, at_once, kind):
     classes = jvm.compile_java(jdk, "brief")
-    args = [kind, str(round(life_us)), str(at_once), "1", str(o.depth)]
+    args = [kind, str(round(life_us)), str(at_once), "1", str(o.depth), str(o.idle)]
     flags = ["-XX:-UsePerfData", "-XX:ActiveProcessorCount=2"]
     if not o.user:
         return jvm.Jvm(jdk, classes, "Brief", args, flags)
@@ -230,6 +230,7 @@ def main():
     p.add_argument("--runs", type=int, default=1)
     p.add_argument("--per-jvm", type=int, default=1, help="runs of each JVM")
     p.add_argument("--depth", type=int, default=0, help="calls more on the stacks of brief threads")
+    p.add_argument("--idle", type=int, default=0, help="threads that sleep")
     p.add_argument("--rivals", type=int, default=0, help="other programs that want a CPU")
     p.add_argument("--tries", type=int, default=1)
     p.add_argument("--user", action="store_true", help="as uid 65534")

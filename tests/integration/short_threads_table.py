@@ -36,7 +36,7 @@ class Options:
     """Those of short_threads.py that a run looks at."""
 
     def __init__(self, user, duration):
-        self.user, self.duration, self.option, self.depth = user, duration, [], 0
+        self.user, self.duration, self.option, self.depth, self.idle = user, duration, [], 0, 0
 
 
 def busy_jiffies():

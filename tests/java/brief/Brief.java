@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * Threads that live for a given CPU time, a given number of them at once, beside one that never ends. All spend it in
  * burn(), by way of brief() or lasting(), and count the rounds: the shares of the two kinds are known.
  *
- * Brief platform|virtual|both LIFE_US AT_ONCE LASTING [DEPTH]: LASTING threads that last, 0 or 1; the brief ones work below
- * DEPTH calls more. "mark" on standard input: prints "rounds BRIEF LASTING LIVES".
+ * Brief platform|virtual|both LIFE_US AT_ONCE LASTING [DEPTH [IDLE]]: LASTING threads that last, 0 or 1; the brief ones work
+ * below DEPTH calls more; IDLE threads sleep. "mark" on standard input: prints "rounds BRIEF LASTING LIVES".
  */
 public final class Brief {
 	static final int CHUNK = 20_000; /* rounds, some 20 us */
@@ -88,11 +88,25 @@ public final class Brief {
 		}
 	}
 
+	static void sleep() {
+		try {
+			Thread.sleep(Long.MAX_VALUE);
+		} catch (InterruptedException e) {
+			/* ends */
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
 		String kind = args[0];
 		int chunks = calibrate(Integer.parseInt(args[1])), atOnce = Integer.parseInt(args[2]);
 		int depth = args.length > 4 ? Integer.parseInt(args[4]) : 0;
+		int idle = args.length > 5 ? Integer.parseInt(args[5]) : 0;
 
+		for (int i = 0; i < idle; i++) {
+			Thread t = new Thread(Brief::sleep, "idle");
+			t.setDaemon(true);
+			t.start();
+		}
 		for (int i = 0; i < Integer.parseInt(args[3]); i++)
 			new Thread(Brief::lasting, "lasting").start();
 		new Thread(() -> spawn(kind, chunks, atOnce, depth), "spawner").start();

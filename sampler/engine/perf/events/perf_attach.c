@@ -299,25 +299,35 @@ static void note_rests(struct perf_attach *a)
 	}
 }
 
-static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wide)
+/*
+ * One by one, so that no thread is without events, or has two sets of them, for long. In both sets those of the CPUs are
+ * the last ones; each replaces the other on the same CPU.
+ */
+static void switch_events(struct perf_attach *a, const struct event_set *fresh, bool wide)
 {
-	struct event_target t = attach_target(a, &a->config);
+	const struct event_target t = attach_target(a, &a->config);
+	const size_t n = fresh->events.n > a->set.events.n ? fresh->events.n : a->set.events.n;
+	const size_t fresh_from = n - fresh->events.n, old_from = n - a->set.events.n;
 
-	if (a->on == PERF_ON_BOTH)
-		perf_filter_skip_none(&a->filter);
-	for (size_t i = 0; i < fresh->fixed.n; i++)
-		perf_filter_skip(&a->filter, filter_id(a, &fresh->fixed.v[i]));
-	/* One by one, so that no thread is without events, or has two sets of them, for long. */
-	for (size_t i = 0; i < fresh->events.n || i < a->set.events.n; i++) {
-		if (i < fresh->events.n && a->enabled)
-			ioctl(fresh->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-		if (i < a->set.events.n)
-			ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		if (wide && a->enabled)
+	for (size_t i = 0; i < n; i++) {
+		if (i >= fresh_from && a->enabled)
+			ioctl(fresh->events.v[i - fresh_from].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (i >= old_from)
+			ioctl(a->set.events.v[i - old_from].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (wide && i >= fresh_from && a->enabled)
 			event_stagger(&t);
 		if (a->drain && i % 64 == 63)
 			a->drain(a->drain_ctx);
 	}
+}
+
+static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wide)
+{
+	if (a->on == PERF_ON_BOTH)
+		perf_filter_skip_none(&a->filter);
+	for (size_t i = 0; i < fresh->fixed.n; i++)
+		perf_filter_skip(&a->filter, filter_id(a, &fresh->fixed.v[i]));
+	switch_events(a, fresh, wide);
 	if (a->config.features & PERF_CAN_COUNT_LOST)
 		event_set_read_lost(&a->set, &a->lost_before);
 	note_rests(a);

@@ -288,6 +288,11 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
 	return r;
 }
 
+void broker_starts(struct broker *b, const struct broker_command *c)
+{
+	b->starts = *c;
+}
+
 void broker_admit_from(struct broker *b, const struct broker_admissions *a)
 {
 	b->admissions = *a;
@@ -297,30 +302,55 @@ static bool is_own(const void *ctx, int fd)
 {
 	const struct broker *b = ctx;
 	const struct broker_admissions *a = &b->admissions;
-	bool own = fd <= STDERR_FILENO || fd == b->socket || (a->set && (fd == a->from || fd == a->to));
+	bool own = fd <= STDERR_FILENO || fd == b->socket || (a->set && (fd == a->from || fd == a->to)) ||
+		   (b->starts.start && fd == b->starts.keep);
 
 	for (size_t i = 0; i < b->n_targets && !own; i++)
 		own = fd == proc_dirfd(b->targets[i].proc) || fd == proc_pidfd(b->targets[i].proc);
 	return own;
 }
 
+/* Before anything is given up or closed: the command gets it all. */
+static int start_command(struct broker *b)
+{
+	uint32_t number;
+	pid_t pid;
+	int r = b->starts.start(b->starts.ctx, &pid);
+
+	if (r == 0)
+		r = broker_add_target(b, pid, true, &number, NULL);
+	b->n_chosen = (uint32_t)b->n_targets;
+	return r;
+}
+
 /* Keeps nothing else that the program has open: the gate of a command would stay open, say. */
+static int begin(struct broker *b)
+{
+	int r = b->starts.start ? start_command(b) : 0;
+
+	channel_stay_behind(is_own, b);
+	data_limit(BROKER_BYTES);
+	if (geteuid() == 0)
+		(void)setgroups(0, NULL); /* whoever opens as the target has the target's group alone */
+	if (r == 0 && b->drop)
+		r = b->drop(NULL);
+	if (r == 0 && b->starts.start)
+		r = b->starts.watch(b->starts.ctx);
+	return r == 0 && b->admissions.set ? broker_admit_start(b) : r;
+}
+
 static void run_child(void *ctx, int socket)
 {
 	struct broker *b = ctx;
 	struct broker_answer ready = {0};
 
 	b->socket = socket;
-	channel_stay_behind(is_own, b);
-	data_limit(BROKER_BYTES);
-	if (geteuid() == 0)
-		(void)setgroups(0, NULL); /* whoever opens as the target has the target's group alone */
-	ready.code = b->drop ? b->drop(NULL) : 0;
-	if (ready.code == 0 && b->admissions.set)
-		ready.code = broker_admit_start(b);
+	ready.code = begin(b);
 	if (channel_send(socket, &ready, sizeof(ready), -1) == 0 && ready.code == 0 &&
 	    channel_end_with(socket, b->worker) == 0)
 		broker_serve(b, socket);
+	if (b->starts.start)
+		b->starts.end(b->starts.ctx);
 }
 
 static int wait_until_ready(struct broker *b, struct err *err)
@@ -331,8 +361,8 @@ static int wait_until_ready(struct broker *b, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "the process that keeps the privileges has ended: %s", strerror(-r));
 	return ready.code ? err_set(err, ready.code,
-				    "the process that keeps the privileges cannot give up other capabilities: %s",
-				    strerror(-ready.code)) :
+				    "the process that keeps the privileges cannot give up other capabilities%s: %s",
+				    b->starts.start ? ", or start the command" : "", strerror(-ready.code)) :
 			    0;
 }
 

@@ -31,6 +31,21 @@ struct broker *broker_new(bool follow);
  * process was started here, and may be sent signals. */
 int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, struct err *err);
 
+/*
+ * A command whose parent is the broker: where Yama's ptrace_scope is 1, only ancestors may read the memory of what a process starts.
+ * The three are called in the broker.
+ */
+struct broker_command {
+	int (*start)(void *ctx, pid_t *ret); /* with all that this process has now. 0 or -errno */
+	int (*watch)(void *ctx); /* may start a thread. 0 or -errno */
+	void (*end)(void *ctx); /* the last */
+	void *ctx;
+	int keep; /* a descriptor that stays open */
+};
+
+/* In place of broker_add_target(); call before broker_start(). */
+void broker_starts(struct broker *b, const struct broker_command *c);
+
 /* Forks. drop: what the child calls first; NULL: nothing. Call while single-threaded. 0 or -errno. */
 int broker_start(struct broker *b, int (*drop)(struct err *err), struct err *err);
 

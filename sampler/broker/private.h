@@ -46,6 +46,7 @@ struct broker_kin {
 
 struct broker {
 	struct broker_admissions admissions; /* set NULL: all targets are known from the start */
+	struct broker_command starts; /* start NULL: it starts none */
 	/* In the worker: */
 	int socket; /* -1: not started */
 	pid_t child;

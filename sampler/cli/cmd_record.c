@@ -40,6 +40,7 @@ struct record {
 	struct record_options o;
 	struct outputs outs;
 	struct child child;
+	struct child_parent parent; /* if it is not this process's child */
 	bool has_child, over; /* over: the command has ended */
 	uint64_t outlived; /* when the command ended; 0: still running, or nothing left to mention */
 	struct closing closing;
@@ -82,6 +83,40 @@ static int block_signals(struct record *rec, struct err *err)
 	return rec->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
 }
 
+static bool follows(const struct record_options *o)
+{
+	return o->children || (o->command && !o->no_children);
+}
+
+static int start_below_broker(struct record *rec, struct err *err)
+{
+	int r = child_prepare(rec->o.command, &rec->child, &rec->parent, err);
+	const struct broker_command c = {
+		.start = child_parent_start,
+		.watch = child_parent_watch,
+		.end = child_parent_end,
+		.ctx = &rec->parent,
+		.keep = rec->parent.end,
+	};
+
+	if (r == 0)
+		r = closing_start_command(&rec->closing, follows(&rec->o), &c, err);
+	return r < 0 ? r : child_know(&rec->child, &rec->parent, err);
+}
+
+static int start_command(struct record *rec, struct err *err)
+{
+	int r = closing_starts_commands() ? start_below_broker(rec, err) :
+					    child_start(rec->o.command, &rec->child, err);
+
+	rec->has_child = r == 0;
+	if (r == 0) {
+		rec->o.pids[0] = rec->child.pid;
+		rec->o.n_pids = 1;
+	}
+	return r;
+}
+
 static int choose_targets(struct record *rec, struct err *err)
 {
 	struct record_options *o = &rec->o;
@@ -97,15 +132,7 @@ static int choose_targets(struct record *rec, struct err *err)
 				       o->target_name, o->target_name);
 		return r;
 	}
-	if (!o->command)
-		return 0;
-	r = child_start(o->command, &rec->child, err);
-	if (r < 0)
-		return r;
-	rec->has_child = true;
-	o->pids[0] = rec->child.pid;
-	o->n_pids = 1;
-	return 0;
+	return o->command ? start_command(rec, err) : 0;
 }
 
 /* Sets what does not depend on options alone. */
@@ -119,7 +146,7 @@ static void complete_options(struct record *rec)
 	so->show.process_root = o->n_pids > 1;
 	so->apart = o->pids;
 	so->n_apart = o->n_pids;
-	so->follow = o->children || (o->command && !o->no_children);
+	so->follow = follows(o);
 	so->jsampler_command = rec->command_line.data;
 }
 
@@ -150,10 +177,10 @@ static int open_and_close(struct record *rec, struct err *err)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = closing_fork(&rec->closing, &targets, err);
-	o->session.engine_options.confine_tracer = closing_tracer(&rec->closing);
+	o->session.engine_options.confine_tracer = closing_tracer;
 	if (r == 0)
 		r = runs_open(o->pids, o->n_pids, &o->session, &rec->runs, err);
-	return r < 0 ? r : closing_close(&rec->closing, runs_trace(rec->runs), err);
+	return r < 0 ? r : closing_close(&rec->closing, err);
 }
 
 static int start(struct record *rec, struct err *err)
@@ -182,6 +209,12 @@ static void take_child_signal(struct record *rec)
 		rec->over = true;
 		rec->outlived = clock_monotonic_ns();
 	}
+}
+
+/* -1: SIGCHLD says it, or it is known. */
+static int command_end_fd(const struct record *rec)
+{
+	return rec->has_child && !rec->over ? child_end_fd(&rec->child) : -1;
 }
 
 static void live_line(const struct record *rec, uint64_t elapsed_ns)
@@ -230,10 +263,11 @@ static bool wait_for_end(struct record *rec)
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal(), hang = false;
 	uint64_t start_ns = clock_monotonic_ns();
 	struct stuck stuck = {0};
-	struct pollfd fds[3] = {
+	struct pollfd fds[4] = {
 		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
 		{.fd = interrupt_fd(), .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 
 	if (seen && !live && !rec->o.duration_ns)
@@ -242,12 +276,14 @@ static bool wait_for_end(struct record *rec)
 		stuck_expect(&stuck, start_ns + rec->o.duration_ns);
 	while (!(fds[0].revents & POLLIN)) {
 		int pause = live ? LIVE_LINE_MS : rec->outlived ? AFTER_COMMAND_MS : -1;
-		int n = poll(fds, 3, stuck_pause_ms(&stuck, pause));
+		int n;
 
+		fds[3].fd = command_end_fd(rec);
+		n = poll(fds, 4, stuck_pause_ms(&stuck, pause));
 		if (n < 0 && errno != EINTR)
 			break;
 		say_outlived(rec, start_ns);
-		if (fds[1].revents & POLLIN)
+		if (fds[1].revents & POLLIN || fds[3].revents)
 			take_child_signal(rec);
 		if (fds[2].revents & POLLIN) {
 			fds[2].fd = -1;
@@ -372,13 +408,14 @@ static const char *limit_hint(int r, const char *msg)
 /* Until the command has ended, signals are for it. Returns its exit status. */
 static int wait_for_command(struct record *rec)
 {
-	struct pollfd p = {.fd = rec->signals, .events = POLLIN};
+	struct pollfd fds[2] = {{.fd = rec->signals, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 	int status, limit_ms = SOON_MS;
 
 	child_abandon(&rec->child);
 	interrupt_set_phase(INTERRUPT_WAITING);
 	while (!child_ended(&rec->child, &status)) {
-		if (poll(&p, 1, limit_ms) > 0) {
+		fds[1].fd = child_end_fd(&rec->child);
+		if (poll(fds, 2, limit_ms) > 0) {
 			take_child_signal(rec);
 		} else if (limit_ms >= 0) {
 			log_warn("waiting for '%s' (PID %d) to end", rec->o.command[0], (int)rec->child.pid);

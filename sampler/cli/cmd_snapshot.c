@@ -143,7 +143,7 @@ static int run_session(pid_t pid, const struct session_options *so, struct closi
 	int r = session_open(pid, so, ret, err);
 
 	if (r == 0 && closing)
-		r = closing_close(closing, session_traces(*ret), err);
+		r = closing_close(closing, err);
 	if (r == 0)
 		r = session_start(*ret, err);
 	if (r == 0)
@@ -191,7 +191,7 @@ static int take_snapshot(const struct snapshot_options *o, struct err *err)
 	if (r == 0)
 		r = closing_fork(&closing, &(struct closing_targets){.pids = &pid, .n = 1}, err);
 	so.engine_options.period = UINT64_C(1000000000) / o->hz;
-	so.engine_options.confine_tracer = closing_tracer(&closing);
+	so.engine_options.confine_tracer = closing_tracer;
 	so.snapshot_samples = o->samples;
 	return r == 0 ? run_and_write(pid, &so, &closing, &files, err) : r;
 }

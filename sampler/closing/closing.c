@@ -1,6 +1,7 @@
 #include "sampler/closing/closing.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,10 +11,10 @@
 #include "sampler/closed/opener.h"
 #include "sampler/rights/privs.h"
 #include "symbolizer/base/bounded_child.h"
+#include "symbolizer/base/caps.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/target/kernel_setting.h"
 
 /* A megabyte of gzip may be a gigabyte, which takes many times as much once it is parsed. */
 #define SAVED_BYTES (UINT64_C(4) << 30)
@@ -55,14 +56,18 @@ static int drop_for_broker(struct err *err)
 	return privs_drop(&needs, err);
 }
 
-/* A command's ancestors may read it. The broker is not one, so Yama asks for CAP_SYS_PTRACE, which root has. */
-static bool may_have_broker(bool command)
+bool closing_starts_commands(void)
 {
-	if (!command || geteuid() == 0 || kernel_setting("yama/ptrace_scope", 0) == 0)
-		return true;
-	log_info("kernel.yama.ptrace_scope keeps all but its parent from reading the command: the process that parses "
-		 "its memory can open files, too");
-	return false;
+	return !(caps_permitted() & cap_bit(CAP_SYS_PTRACE));
+}
+
+int closing_start_command(struct closing *c, bool follow, const struct broker_command *command, struct err *err)
+{
+	c->broker = broker_new(follow);
+	if (!c->broker)
+		return err_set(err, -ENOMEM, "out of memory");
+	broker_starts(c->broker, command);
+	return broker_start(c->broker, drop_for_broker, err);
 }
 
 static int start_broker(struct closing *c, const struct closing_targets *t, struct err *err)
@@ -82,7 +87,7 @@ static int start_broker(struct closing *c, const struct closing_targets *t, stru
 
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err)
 {
-	int r = may_have_broker(t->command) ? start_broker(c, t, err) : 0;
+	int r = c->broker ? 0 : start_broker(c, t, err);
 
 	return r < 0 || !c->opener ? r : opener_start(c->opener, privs_drop_for_files, err);
 }
@@ -95,7 +100,7 @@ static void allow_rings(void)
 	setrlimit(RLIMIT_MEMLOCK, &l);
 }
 
-static int close_process(struct closing *c, struct err *err)
+int closing_close(struct closing *c, struct err *err)
 {
 	int r;
 
@@ -108,19 +113,7 @@ static int close_process(struct closing *c, struct err *err)
 	return r;
 }
 
-int closing_close(struct closing *c, bool tracing, struct err *err)
-{
-	bool priority = privs_allow_priority(DRAIN_NICE);
-	const struct privs_needs needs = {.priority = !priority, .tracing = tracing};
-
-	if (!tracing && c->broker)
-		return close_process(c, err);
-	broker_free(c->broker);
-	c->broker = NULL;
-	return privs_drop(&needs, err);
-}
-
-static int begin_tracing(int socket, struct err *err)
+int closing_tracer(int socket, struct err *err)
 {
 	struct closed_gaps gaps; /* the worker has the same ones, and says them, but for this one */
 	int r = closed_begin_tracing(socket, &gaps, err);
@@ -130,11 +123,6 @@ static int begin_tracing(int socket, struct err *err)
 			"no CAP_SYS_PTRACE: the process that stops threads keeps root's ids and capabilities, without "
 			"which it may not");
 	return r;
-}
-
-int (*closing_tracer(const struct closing *c))(int socket, struct err *err)
-{
-	return c->broker ? begin_tracing : NULL;
 }
 
 void closing_done(struct closing *c)
@@ -148,7 +136,7 @@ int closing_for_one_process(struct closing *c, pid_t pid, struct err *err)
 {
 	int r = closing_fork(c, &(struct closing_targets){.pids = &pid, .n = 1}, err);
 
-	return r < 0 ? r : closing_close(c, false, err);
+	return r < 0 ? r : closing_close(c, err);
 }
 
 void closing_say_gaps(void)

@@ -7,6 +7,7 @@
 
 struct broker;
 struct broker_admissions;
+struct broker_command;
 struct err;
 struct opener;
 
@@ -19,7 +20,7 @@ int close_with(struct opener *o, struct err *err);
 /* For commands that sample: the processes that keep the rights that this one gives up. Zero-initialise. */
 struct closing {
 	struct opener *opener; /* names the outputs */
-	struct broker *broker; /* opens what belongs to targets; NULL: this process stays open */
+	struct broker *broker; /* opens what belongs to targets */
 	bool closed; /* this process is closed */
 };
 
@@ -33,19 +34,21 @@ struct closing_targets {
 	bool follow; /* processes that the targets start are sampled, too */
 	const struct broker_admissions *admissions; /* more targets come later (broker.h); NULL: none do */
 };
-/* Forks both; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
-int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
 /*
- * After closing_fork(): what a process that only stops threads calls first (engine_options.confine_tracer). NULL: this process
- * stops them itself, since it stays open.
+ * Without CAP_SYS_PTRACE a process may be allowed to read its descendants only (Yama). Then a command is the broker's child, and
+ * this starts both; call it before closing_init(). `command` is borrowed for as long as the broker runs. 0 or -errno.
  */
-int (*closing_tracer(const struct closing *c))(int socket, struct err *err);
+bool closing_starts_commands(void);
+int closing_start_command(struct closing *c, bool follow, const struct broker_command *command, struct err *err);
+/* Forks what is not there yet; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
+int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
+/* What a process that only stops threads calls first (engine_options.confine_tracer). */
+int closing_tracer(int socket, struct err *err);
 /*
- * Call when everything is open, before the first byte of a target is parsed. Closes this process; or, if it stops
- * threads itself (tracing) or has no broker, gives up the privileges that it does not need. Call while
+ * Call when everything is open, before the first byte of a target is parsed: closes this process. Call while
  * single-threaded. 0 or -errno.
  */
-int closing_close(struct closing *c, bool tracing, struct err *err);
+int closing_close(struct closing *c, struct err *err);
 void closing_done(struct closing *c); /* call after the outputs are done */
 
 /* For a child that looks at one process and has opened nothing of it: closing_fork(), closing_close(). 0 or -errno. */

@@ -189,7 +189,7 @@ static bool close_child(struct checked *t)
 {
 	struct err err = {0};
 
-	if (closing_close(&t->closing, false, &err) == 0) {
+	if (closing_close(&t->closing, &err) == 0) {
 		checks_add(t->c, CHECK_OK, CHECK_CLOSED_CHILD, "said by itself");
 		return tell(t);
 	}

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,38 +59,15 @@ static const uint32_t denied[] = {
 /* asm/unistd.h: the x32 ABI has the same AUDIT_ARCH, and this bit in every number. */
 #define X32_BIT 0x40000000u
 
-/*
- * The requests of ptrace(2) that the suspend engine makes. No others are permitted, above all none that write memory.
- */
-static const uint32_t traced[] = {
-	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGSET, PTRACE_SETREGSET, PTRACE_DETACH,
-};
-
 enum {
 	N_DENIED = sizeof(denied) / sizeof(denied[0]),
-	N_TRACED = sizeof(traced) / sizeof(traced[0]),
 	PROLOGUE = 5,
 	ANSWERS = PROLOGUE + N_DENIED, /* allowed, refused */
-	TRACING = ANSWERS + 2, /* load the request, compare, refused, allowed */
-	LENGTH = TRACING + 1 + N_TRACED + 2,
+	LENGTH = ANSWERS + 2,
 };
 
-/* Replaces the refusal of SYS_ptrace, denied[i]. */
-static void permit_tracing(struct sock_filter *code, unsigned i)
-{
-	struct sock_filter *p = code + TRACING;
-
-	code[PROLOGUE + i] =
-		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, (uint8_t)(N_DENIED - i + 1), 0);
-	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
-	for (unsigned k = 0; k < N_TRACED; k++)
-		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, traced[k], (uint8_t)(N_TRACED - k), 0);
-	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	*p = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-}
-
 /* seccomp(2): architecture check, then one comparison for each denied call. */
-static int filter_system_calls(bool tracing)
+static int filter_system_calls(void)
 {
 	struct sock_filter code[LENGTH] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -100,20 +76,17 @@ static int filter_system_calls(bool tracing)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, N_DENIED + 1, 0),
 	};
-	struct sock_fprog prog = {.len = tracing ? LENGTH : TRACING, .filter = code};
+	struct sock_fprog prog = {.len = LENGTH, .filter = code};
 
 	for (unsigned i = 0; i < N_DENIED; i++)
 		code[PROLOGUE + i] =
 			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, denied[i], (uint8_t)(N_DENIED - i), 0);
 	code[ANSWERS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	code[ANSWERS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	for (unsigned i = 0; tracing && i < N_DENIED; i++)
-		if (denied[i] == SYS_ptrace)
-			permit_tracing(code, i);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 ? -errno : 0;
 }
 
-static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *err)
+static int drop_to(uint64_t permitted, uint64_t keep, struct err *err)
 {
 	int r = 0;
 
@@ -125,7 +98,7 @@ static int drop_to(uint64_t permitted, uint64_t keep, bool tracing, struct err *
 		r = caps_set(keep & permitted);
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities");
-	r = filter_system_calls(tracing);
+	r = filter_system_calls();
 	if (r == -EINVAL || r == -ENOSYS || r == -EPERM) {
 		log_warn("the kernel, or a container, refuses a filter of system calls (%s): only capabilities are "
 			 "given up",
@@ -147,21 +120,21 @@ int privs_drop(const struct privs_needs *needs, struct err *err)
 {
 	uint64_t permitted = caps_permitted();
 
-	return drop_to(permitted, caps_wanted(permitted, needs), needs->tracing, err);
+	return drop_to(permitted, caps_wanted(permitted, needs), err);
 }
 
 int privs_drop_all(struct err *err)
 {
 	uint64_t permitted = caps_permitted();
 
-	return drop_to(permitted, 0, false, err);
+	return drop_to(permitted, 0, err);
 }
 
 int privs_drop_for_files(struct err *err)
 {
 	uint64_t permitted = caps_permitted();
 
-	return drop_to(permitted, cap_bit(CAP_DAC_OVERRIDE), false, err);
+	return drop_to(permitted, cap_bit(CAP_DAC_OVERRIDE), err);
 }
 
 bool privs_allow_priority(int nice)

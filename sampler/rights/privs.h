@@ -13,14 +13,13 @@ struct err;
  * Kept if held: CAP_SYS_PTRACE (reading memory, /proc/PID/root), CAP_PERFMON (events for a larger stack copy;
  * CAP_SYS_ADMIN instead on kernels before 5.8), CAP_CHECKPOINT_RESTORE (/proc/PID/map_files), CAP_DAC_READ_SEARCH
  * (private libraries of another user), and CAP_SYS_NICE only if the limits that make it unnecessary cannot be raised
- * (needs). Also sets no_new_privs and a system call filter without execve, ptrace (see needs), mount, module loading
+ * (needs). Also sets no_new_privs and a system call filter without execve, ptrace, mount, module loading
  * and writing to other processes. 0 or -errno.
  */
 struct privs_needs {
 	bool priority; /* keep CAP_SYS_NICE */
 	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as their owners (setfsuid(2)) */
 	bool reading; /* parses nothing: without CAP_SYS_PTRACE keep all, since it may read only who has no more: ptrace(2) */
-	bool tracing; /* keep the requests of ptrace(2) that stop, read and resume threads */
 };
 
 int privs_drop(const struct privs_needs *needs, struct err *err);

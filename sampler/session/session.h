@@ -64,8 +64,6 @@ void session_files_pool(struct budget_pool *ret, size_t sessions);
 
 /* `pid` is ignored with o->replay. */
 int session_open(pid_t pid, const struct session_options *o, struct session **ret, struct err *err);
-/* Does this process stop threads itself, and therefore need ptrace(2) later (privs.h)? */
-bool session_traces(const struct session *s);
 int session_start(struct session *s, struct err *err);
 /* Samples until session_stop(), until the target ends, or for duration_ns (0: no limit). */
 int session_run(struct session *s, uint64_t duration_ns, struct err *err);

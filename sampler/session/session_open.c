@@ -101,11 +101,6 @@ bool session_stops_threads(const struct session *s)
 	return s->o.engine == &engine_suspend_ops;
 }
 
-bool session_traces(const struct session *s)
-{
-	return session_stops_threads(s) && !s->o.engine_options.confine_tracer;
-}
-
 enum { EXEC_MS = 2000, EXEC_LOOK_MS = 5 };
 
 /* While a thread other than the first is in execve(2), there is no memory to read. */

@@ -54,6 +54,10 @@ SAMPLING = {"record": ["-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "wall": ["record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "suspend": ["record", "--engine", "suspend", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "snapshot": ["snapshot", "-o", "/dev/null", "-p"], "list": ["list"], "doctor": ["doctor", "-p"]}
+# Those of a command. Without CAP_SYS_PTRACE its parent is the broker, since Yama's ptrace_scope 1 lets only ancestors read.
+SPIN = ["/usr/bin/python3", "-c", "while True: pass"]
+COMMAND = {c + " --": SAMPLING[c][:-1] + ["--", *SPIN] for c in ("wall", "suspend")}
+COMMAND["record --"] = ["record", *SAMPLING["record"][:-1], "--", *SPIN]
 # What sampling does itself: a child of its own is ended (Landlock keeps others from it), limits are set.
 ALLOWED_TO_SAMPLE = {"kill_foreign", "kill_own", "own_limits"}
 # libc makes do with clone(2) then.
@@ -122,7 +126,7 @@ def of_all(victims, user, command, names):
     """{trial: how it was not refused} of a process that parses a target, and tries each thing in a child of its own."""
     target = busy_process(OTHER_USER)
     try:
-        argv = SAMPLING[command] + ([str(target.pid)] if SAMPLING[command][-1] == "-p" else [])
+        argv = COMMAND.get(command) or SAMPLING[command] + ([str(target.pid)] if SAMPLING[command][-1] == "-p" else [])
         p = run_trial(victims, user, argv, "all")
     finally:
         target.kill()
@@ -146,6 +150,9 @@ def sampling_trials(names):
                 if user != "sudo" or command in ("snapshot", "wall"): # sudo differs in the ids, which are the same for all commands
                     bad = of_all(victims, user, command, names)
                     check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
+            for command in COMMAND if user == "user" else ():
+                bad = of_all(victims, user, command, names)
+                check("%s, %s: %d things are refused" % (user, command, len(names)), names and not bad, bad)
             check(user + ": nothing was harmed", victims.unharmed())
 
 
@@ -200,6 +207,37 @@ def tracing():
             p.communicate()
             target.kill()
             target.wait()
+
+
+def of_command():
+    """A user's: its parent is the broker, which may therefore read it and what it starts; it is sampled, and its exit status is passed on."""
+    for engine in COMMAND:
+        with tempfile.TemporaryDirectory() as tmp:
+            os.chmod(tmp, 0o777)
+            shutil.copy(shell.JS, tmp + "/jsampler") # the build tree may be closed to others
+            started = tmp + "/started"
+            script = 'echo $PPID >%s.new; mv %s.new %s; %s & timeout 1.5 %s; kill $!; exit 7' % (
+                started, started, started, *2 * ("sh -c 'while :; do :; done'",))
+            args = [*COMMAND[engine][:-len(SPIN) - 1], "--", "sh", "-c", script]
+            args[args.index("-o") + 1] = tmp + "/x.folded"
+            p = subprocess.Popen(as_user([tmp + "/jsampler", *args]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+            jvm.wait_until(lambda: os.path.exists(started))
+            parent = int(pathlib.Path(started).read_text())
+            seen = {d: fields(d) for d in descendants(p.pid)}
+            command = [int(c) for c in pathlib.Path("/proc/%d/task/%d/children" % (parent, parent)).read_text().split()]
+            jvm.wait_until(lambda: is_closed(fields(p.pid), OTHER_USER))
+            check("user, %s: the command's parent is another process of jsampler's" % engine, parent != p.pid and
+                  fields(parent)["Name"] == "jsampler" and len(command) == 1 and seen[parent]["PPid"] == str(p.pid), seen)
+            check("user, %s: what parses is closed" % engine, is_closed(fields(p.pid), OTHER_USER), fields(p.pid))
+            if engine != "record --":
+                check("user, %s: the tracer holds nothing more" % engine, jvm.wait_until(lambda: is_tracer(p.pid, command[0], "user")),
+                      [f for f in map(fields, descendants(p.pid))])
+            err = p.communicate(timeout=jvm.PATIENCE)[1]
+            text = pathlib.Path(tmp, "x.folded").read_text() if os.path.exists(tmp + "/x.folded") else ""
+            check("user, %s: its exit status, and samples with names" % engine, p.returncode == 7 and "dash" in text,
+                  (p.returncode, err))
+            check("user, %s: nothing is left" % engine, all(map(is_gone, seen)), seen)
 
 
 def is_tracer(parent, target, user):
@@ -413,13 +451,14 @@ def sockets():
             for to in open_files(int(d)).values() if to.startswith("socket:")}
 
 
-def killed_alone(what, args, target=None, writes=True, seconds=0.6):
+def killed_alone(what, args, target=None, writes=True, seconds=0.6, wrap=lambda a: a):
     """Each of the processes, at any time: none stays, no half output, no command or target that is stopped."""
     rounds, left = RECORDING_KILLS, []
     with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o777)
         for i in range(rounds):
             output = ["-o", tmp + "/x.folded"] if writes else []
-            p = subprocess.Popen([shell.JS, *args[:1], *output, *args[1:]], stdin=subprocess.DEVNULL,
+            p = subprocess.Popen(wrap([shell.JS, *args[:1], *output, *args[1:]]), stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=jvm.die_with_parent)
             time.sleep(seconds * (i // 3 + 1) / (rounds // 3))
             all_of_it = descendants(p.pid)
@@ -454,8 +493,10 @@ def kills_while_sampling():
     try:
         # An end by itself falls into the time in which they are killed.
         # Before its execve(2) the command is one of them, too: what it has started goes with it, or would be sampled for good.
-        killed_alone("record -- COMMAND", ["record", "-F", "99", "--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL",
-                                           "sh", "-c", "while :; do :; done"])
+        command = ["--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
+        killed_alone("record -- COMMAND", ["record", "-F", "99", *command])
+        killed_alone("user, record -- COMMAND", ["record", "-F", "99", *command], wrap=as_user)
+        killed_alone("user, record -e wall -- COMMAND", ["record", "-e", "wall", "-i", "5ms", *command], wrap=as_user)
         killed_alone("record -p", ["record", "-F", "99", "-d", "0.4", "-p", str(target.pid)], target.pid)
         killed_alone("record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4", "-p", str(target.pid)], target.pid)
         killed_alone("record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4", "-p",
@@ -495,6 +536,7 @@ def main():
     kills_while_sampling()
     trials(sys.argv[1:] or trial_names())
     tracing()
+    of_command()
     tracer_trials(sys.argv[1:] or trial_names())
     attach_trials(sys.argv[1:] or trial_names())
     sampling_trials(sys.argv[1:] or trial_names())

@@ -275,7 +275,7 @@ static void test_not_followed_where_perf_is_refused(void **state)
 	refuse_perf();
 	pid = start_busy();
 	assert_int_equal(session_open(pid, &o, &s, &e), 0);
-	assert_true(session_traces(s));
+	assert_true(session_stops_threads(s));
 	assert_false(session_summary(s).children.followed);
 	session_close(s);
 	kill(pid, SIGKILL);

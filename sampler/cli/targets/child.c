@@ -2,13 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
+
+enum { WATCH_STACK = 64 << 10, STATUS_UNKNOWN = 127 };
 
 /* In the child; does not return. Resets signals, as a shell does. */
 static void wait_and_exec(int gate, int report, char **command)
@@ -48,10 +53,139 @@ int child_start(char **command, struct child *ret, struct err *err)
 	}
 	close(gate[0]);
 	close(report[1]);
-	ret->gate = gate[1];
-	ret->exec_error = report[0];
+	*ret = (struct child){.pid = ret->pid, .gate = gate[1], .exec_error = report[0], .end = -1};
 	return 0;
 }
+
+/* --- a command whose parent is another process --- */
+
+int child_prepare(char **command, struct child *ret, struct child_parent *p, struct err *err)
+{
+	int gate[2], report[2], end[2];
+
+	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %m");
+	signal(SIGCHLD, SIG_DFL);
+	*ret = (struct child){.gate = gate[1], .exec_error = report[0], .end = end[0]};
+	*p = (struct child_parent){
+		.command = command, .child = ret, .gate = gate[0], .report = report[1], .end = end[1]};
+	return 0;
+}
+
+/* The first process waits until Yama allows what it and its children are going to open. */
+static void allow_and_exec(const struct child_parent *p, pid_t tracer)
+{
+	const char allowed = 0;
+
+	prctl(PR_SET_PTRACER, tracer); /* EINVAL without Yama */
+	if (write(p->report, &allowed, 1) == 1)
+		wait_and_exec(p->gate, p->report, p->command);
+	_exit(127);
+}
+
+/* The first process has the gate alone: when it ends, so does a command that was never let go. */
+int child_parent_start(void *ctx, pid_t *ret)
+{
+	struct child_parent *p = ctx;
+	pid_t tracer = getppid();
+
+	close(p->child->gate);
+	close(p->child->exec_error);
+	close(p->child->end);
+	*ret = p->pid = fork();
+	if (p->pid == 0)
+		allow_and_exec(p, tracer);
+	close(p->gate);
+	close(p->report);
+	if (p->pid < 0)
+		return -errno;
+	return write(p->end, &p->pid, sizeof(p->pid)) == sizeof(p->pid) ? 0 : -EPIPE;
+}
+
+int child_know(struct child *c, struct child_parent *p, struct err *err)
+{
+	char allowed;
+	bool known;
+
+	close(p->gate);
+	close(p->report);
+	close(p->end);
+	known = read(c->end, &c->pid, sizeof(c->pid)) == sizeof(c->pid) && read(c->exec_error, &allowed, 1) == 1;
+	if (!known)
+		return err_set(err, -ESRCH, "cannot start '%s': it has ended", p->command[0]);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	return 0;
+}
+
+static int exit_status(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
+}
+
+/* It stays a zombie, so that nobody else gets its PID, and its accounts can be read. */
+static void *watch(void *ctx)
+{
+	const struct child_parent *p = ctx;
+	siginfo_t info;
+	int r, status;
+
+	do
+		r = waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT);
+	while (r < 0 && errno == EINTR);
+	status = r == 0 ? exit_status(&info) : STATUS_UNKNOWN;
+	if (write(p->end, &status, sizeof(status)) < 0)
+		return NULL; /* nobody waits for it */
+	return NULL;
+}
+
+int child_parent_watch(void *ctx)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, WATCH_STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attr, watch, ctx);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+void child_parent_end(void *ctx)
+{
+	const struct child_parent *p = ctx;
+
+	if (p->pid > 0)
+		waitpid(p->pid, NULL, WNOHANG);
+}
+
+static short state_of(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0 ? p.revents : 0;
+}
+
+/* A parent that was killed says nothing. */
+static bool parent_is_gone(const struct child *c)
+{
+	short s = state_of(c->end);
+
+	return s && !(s & POLLIN);
+}
+
+int child_end_fd(const struct child *c)
+{
+	return c->end >= 0 && parent_is_gone(c) ? c->pidfd : c->end;
+}
+
+static bool said_to_be_over(const struct child *c)
+{
+	return parent_is_gone(c) ? c->pidfd < 0 || state_of(c->pidfd) : state_of(c->end);
+}
+
+/* --- either */
 
 int child_release(struct child *c, const char *name, struct err *err)
 {
@@ -75,6 +209,9 @@ static bool is_over(const struct child *c, int *ret_errno)
 {
 	siginfo_t info = {.si_pid = 0};
 
+	*ret_errno = 0;
+	if (c->end >= 0)
+		return said_to_be_over(c);
 	*ret_errno = waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno : 0;
 	return info.si_pid == c->pid &&
 	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
@@ -89,10 +226,14 @@ bool child_is_over(const struct child *c)
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status = 127 << 8, error; /* if somebody else has waited for it, the status stays 127 */
+	int status = STATUS_UNKNOWN << 8, error; /* if somebody else has waited for it, it stays so */
 
 	if (!is_over(c, &error) && error != ECHILD)
 		return false;
+	if (c->end >= 0) {
+		*ret_status = STATUS_UNKNOWN;
+		return parent_is_gone(c) || read(c->end, ret_status, sizeof(*ret_status)) > 0;
+	}
 	waitpid(c->pid, &status, WNOHANG);
 	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	return true;

@@ -129,14 +129,6 @@ int runs_start(struct runs *r, uint64_t duration_ns, struct err *err)
 	return 0;
 }
 
-bool runs_trace(const struct runs *r)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (session_traces(r->runs[i].session))
-			return true;
-	return false;
-}
-
 int runs_done_fd(const struct runs *r)
 {
 	return r->done_fd;

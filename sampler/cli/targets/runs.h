@@ -19,7 +19,6 @@ struct runs;
 int runs_open(const pid_t *pids, size_t n, const struct session_options *o, struct runs **ret, struct err *err);
 /* Starts sampling and the threads. Block signals first, because threads inherit the mask. */
 int runs_start(struct runs *r, uint64_t duration_ns, struct err *err);
-bool runs_trace(const struct runs *r); /* session_traces() of any session */
 int runs_done_fd(const struct runs *r); /* readable when all sessions have ended */
 void runs_stop(struct runs *r);
 /*

@@ -533,7 +533,7 @@ static int begin(struct crowd *c, struct err *err)
 	if (r == 0)
 		r = start_broker(c, err);
 	if (r == 0)
-		r = closing_close(&c->closing, false, err);
+		r = closing_close(&c->closing, err);
 	if (r == 0)
 		r = perf_host_start(c->host, err);
 	return r;

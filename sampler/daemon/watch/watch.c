@@ -120,13 +120,13 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 	};
 	int r = closing_fork(c, &targets, err);
 
-	so.engine_options.confine_tracer = closing_tracer(c);
+	so.engine_options.confine_tracer = closing_tracer;
 	if (r == 0)
 		r = session_open(o->pid, &so, ret, err);
 	if (r == 0 && !proc_is_there(o->pid, o->start_ticks))
 		r = -ESRCH;
 	if (r == 0)
-		r = closing_close(c, session_traces(*ret), err);
+		r = closing_close(c, err);
 	if (r == 0)
 		r = session_start(*ret, err);
 	return r;

@@ -308,18 +308,35 @@ static int set_priority(pid_t tid, bool realtime, int nice)
 	return r < 0 ? -errno : 0;
 }
 
-/* Only for the worker's threads, which may no longer do this. While the worker is the parent, its PID is not reused. */
+/* As a thread is that nobody has raised. */
+static void set_no_priority(pid_t tid)
+{
+	(void)sched_setscheduler(tid, SCHED_OTHER, &(struct sched_param){0});
+	(void)setpriority(PRIO_PROCESS, (id_t)tid, 0);
+}
+
+/*
+ * Only for the worker's threads, which may no longer do this. While the worker is the parent, its PID is not reused. The TID may be,
+ * if the thread ends just now: its directory, which is never another thread's, says so. Then a thread that is as new as that may have
+ * been raised, and is no longer.
+ */
 static int schedule(struct broker *b, const struct broker_request *q)
 {
+	CLEANUP(close_at_exit) int thread = -1;
 	char path[64];
 	int r;
 
-	if (q->tid <= 0 || q->name > 1 || q->cpu < NICE_MIN)
+	if (q->tid <= 0 || q->name > 1 || q->cpu < NICE_MIN || q->cpu > 0)
 		return -EPROTO;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)b->worker, (int)q->tid);
-	if (getppid() != b->worker || access(path, F_OK) < 0)
+	thread = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (getppid() != b->worker || thread < 0)
 		return -ESRCH;
 	r = set_priority(q->tid, q->name, q->cpu);
+	if (r == 0 && faccessat(thread, "comm", F_OK, 0) < 0) {
+		set_no_priority(q->tid);
+		r = -ESRCH;
+	}
 	/* The thread that answers on this channel must not wait behind others for a CPU either. */
 	return r < 0 ? r : set_priority(gettid(), q->name, q->cpu);
 }

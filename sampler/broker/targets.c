@@ -194,6 +194,8 @@ static int find(struct broker *b, pid_t pid, uint32_t *ret)
 	struct broker_target *t = known(b, pid);
 	int r;
 
+	if (t && t->finds == UINT32_MAX)
+		return -E2BIG;
 	if (t) {
 		t->finds++;
 		*ret = (uint32_t)(t - b->targets);

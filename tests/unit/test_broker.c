@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -199,6 +201,7 @@ static void knows_no_other_request(void **state)
 		{.what = BROKER_SCHEDULE, .tid = 0},
 		{.what = BROKER_SCHEDULE, .tid = 1, .name = 2},
 		{.what = BROKER_SCHEDULE, .tid = 1, .cpu = -20},
+		{.what = BROKER_SCHEDULE, .tid = 1, .cpu = 1}, /* a lower priority than it has */
 		{.what = BROKER_EVENT, .tid = 1}, /* nothing was allowed */
 	};
 	struct broker_request right = {.what = BROKER_PROC};
@@ -698,6 +701,107 @@ static void ends_with_the_worker(void **state)
 	assert_int_equal(read(out[0], &r, sizeof(r)), sizeof(r));
 	assert_int_equal(r, -EPIPE);
 	close(out[0]);
+}
+
+/* --- priorities --- */
+
+struct held {
+	int end[2];
+	_Atomic pid_t tid;
+};
+
+static void *wait_for_end(void *arg)
+{
+	struct held *h = arg;
+	char byte;
+
+	atomic_store(&h->tid, gettid());
+	(void)!read(h->end[0], &byte, 1);
+	return NULL;
+}
+
+static void priorities_are_of_the_workers_threads(void **state)
+{
+	struct scene *s = *state;
+	struct broker_request q = {.what = BROKER_SCHEDULE, .cpu = 0};
+	struct held h = {.tid = 0};
+	pthread_t t;
+
+	q.tid = s->stranger;
+	assert_int_equal(ask(s, &q), -ESRCH);
+	q.tid = s->target;
+	assert_int_equal(ask(s, &q), -ESRCH);
+	assert_int_equal(pipe(h.end), 0);
+	assert_int_equal(pthread_create(&t, NULL, wait_for_end, &h), 0);
+	while (!(q.tid = atomic_load(&h.tid)))
+		usleep(1000);
+	assert_int_equal(ask(s, &q), 0);
+	close(h.end[1]);
+	pthread_join(t, NULL);
+	assert_int_equal(ask(s, &q), -ESRCH);
+	close(h.end[0]);
+}
+
+/* --- too many messages --- */
+
+/* Each unread answer has a descriptor; only whoever leaves them waits. */
+static void unread_answers_hold_up_nobody_else(void **state)
+{
+	const struct broker_request connect = {.what = BROKER_CONNECT},
+				    comm = {.what = BROKER_PROC, .name = BROKER_COMM};
+	struct scene *s = *state;
+	struct broker_answer a;
+	int mine, sent = 0;
+
+	assert_int_equal(channel_send(broker_socket(s->b), &connect, sizeof(connect), -1), 0);
+	assert_int_equal(channel_receive(broker_socket(s->b), &a, sizeof(a), &mine), 0);
+	assert_int_equal(fcntl(mine, F_SETFL, O_NONBLOCK), 0);
+	while (sent < 100000 && channel_send(mine, &comm, sizeof(comm), -1) == 0)
+		sent++;
+	assert_in_range(sent, 1, 99999);
+	expect_text(broker_proc(s->b, 0, BROKER_COMM), program_invocation_short_name);
+	close(mine);
+	expect_text(broker_proc(s->b, 0, BROKER_COMM), program_invocation_short_name);
+}
+
+/* More are refused, and those that there are go on. */
+static void channels_are_limited(void **state)
+{
+	enum { ENOUGH = 1100 };
+	const struct broker_request connect = {.what = BROKER_CONNECT};
+	struct rlimit limit = {4096, 4096};
+	struct scene *s = *state;
+	struct broker_answer a;
+	int fds[ENOUGH], n = 0, r;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		skip();
+	restart(s);
+	do {
+		assert_int_equal(channel_send(broker_socket(s->b), &connect, sizeof(connect), -1), 0);
+		assert_int_equal(channel_receive(broker_socket(s->b), &a, sizeof(a), &fds[n]), 0);
+	} while (a.code == 0 && ++n < ENOUGH);
+	assert_true(a.code < 0 && a.code != -EPROTO);
+	assert_in_range(n, 500, 1024);
+	assert_int_equal(ask(s, &(struct broker_request){.what = BROKER_PROC, .name = BROKER_COMM}), 0);
+	while (n)
+		close(fds[--n]);
+	for (int i = 0; (r = ask(s, &connect)) < 0 && i < 5000; i++)
+		usleep(1000);
+	assert_int_equal(r, 0);
+}
+
+/* The list of events has an end, and a worker that asks beyond it gets nothing more. */
+static void allowed_events_are_limited(void **state)
+{
+	struct scene *s = *state;
+	int n = 0;
+
+	while (n < 10000 && ask(s, &(struct broker_request){.what = BROKER_ALLOW_EVENT}) == 0)
+		n++;
+	assert_in_range(n, 1, 1000);
+	assert_gone(s);
+	restart(s);
 }
 
 /* --- whatever comes --- */
@@ -1328,6 +1432,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_events_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(appointed_it_allows_no_more_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_with_the_worker, setup, teardown),
+		cmocka_unit_test_setup_teardown(priorities_are_of_the_workers_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(unread_answers_hold_up_nobody_else, setup, teardown),
+		cmocka_unit_test_setup_teardown(channels_are_limited, setup, teardown),
+		cmocka_unit_test_setup_teardown(allowed_events_are_limited, setup, teardown),
 		cmocka_unit_test_setup_teardown(random_requests_end_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers_are_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_rights_are_refused, setup, teardown),

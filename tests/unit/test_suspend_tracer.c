@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +50,8 @@ struct world {
 	struct proc *proc;
 	struct suspend_link link;
 	struct suspend_tracer *tracer;
+	atomic_bool enough; /* requests */
+	uint64_t flooded;
 };
 
 static pid_t start_target(void)
@@ -312,6 +317,43 @@ static void an_owner_that_lies_does_no_harm(void **state)
 	}
 }
 
+static void *flood(void *ctx)
+{
+	struct world *w = ctx;
+	struct suspend_request *q;
+
+	for (pid_t tid = 1; !atomic_load(&w->enough); tid = tid % 100000 + 1) {
+		q = sample_queue_reserve(w->link.requests, sizeof(*q));
+		if (!q)
+			continue;
+		*q = (struct suspend_request){tid, SUSPEND_REQUEST_NOT_FROZEN};
+		sample_queue_commit(w->link.requests, sizeof(*q));
+		w->flooded++;
+	}
+	return NULL;
+}
+
+/* As fast as they come: there are so many in a tick, and the others wait. */
+static void too_many_requests_hold_up_no_sample(void **state)
+{
+	struct world w;
+	pthread_t t;
+
+	(void)state;
+	setup(&w);
+	assert_int_equal(open_tracer(&w, NULL), 0);
+	assert_int_equal(suspend_tracer_start(w.tracer, NULL), 0);
+	assert_int_equal(pthread_create(&t, NULL, flood, &w), 0);
+	assert_int_equal(take_samples(&w, 50), 50);
+	suspend_tracer_stop(w.tracer);
+	wait_until_done(&w);
+	atomic_store(&w.enough, true);
+	pthread_join(t, NULL);
+	assert_true(w.flooded > 4096);
+	assert_true(within(target_runs, &w));
+	done(&w);
+}
+
 /* --- Frames in the heap */
 
 enum { ANSWER = 1000 };
@@ -400,6 +442,7 @@ int main(void)
 		cmocka_unit_test(killed_it_leaves_the_target_running),
 		cmocka_unit_test(it_ends_with_its_owner),
 		cmocka_unit_test(an_owner_that_lies_does_no_harm),
+		cmocka_unit_test(too_many_requests_hold_up_no_sample),
 		cmocka_unit_test(frozen_frames_are_asked_for),
 		cmocka_unit_test(a_long_answer_is_refused),
 	};

@@ -50,6 +50,37 @@ def trials(names):
         check("... and nothing was harmed", victims.unharmed())
 
 
+# What the filter leaves to the keeper, and Landlock or the file's owner refuse: see sampler/closed/keeping_calls.c.
+KEPT_OUT = closed.OPENED | {"write_mem", "write_own_mem", "write_shadow", "cron", "core_pattern", "write_at_home", "create",
+                            "create_unnamed", "rename_file", "remove_file", "setuid_bit"}
+
+
+def keeper_trials():
+    """In the keeper, in place of its first answer. As the victims have its ids, it is not their owner who refuses."""
+    names = [n for n in closed.trial_names() if n != "x32"]
+    with closed.Victims() as victims, tempfile.TemporaryDirectory() as tmp:
+        own = closed.subprocess.Popen(["setpriv", "--reuid", str(daemon.OWNER), "--regid", str(daemon.OWNER), "--clear-groups", "sleep",
+                                       "1000"], preexec_fn=jvm.die_with_parent)
+        victims.processes[daemon.OWNER] = own
+        for path in (os.path.dirname(victims.file), victims.file):
+            os.chown(path, daemon.OWNER, daemon.OWNER)
+        env = dict(victims.environment(daemon.OWNER, ""), CLOSED_KEEP="1")
+        os.environ.update(env)
+        try:
+            d = daemon.Daemon(tmp)
+        finally:
+            for name in env:
+                del os.environ[name]
+        jvm.wait_until(lambda: "all tried\n" in d.said())
+        d.stop()
+        said = dict(re.findall(r"^(\w+): (errno \d+|signal \d+)$", d.said().split("all tried\n")[0], re.M))
+        wanted = {n: {"errno %d" % e for e in (errno.EACCES, errno.EPERM, errno.EXDEV)} if n in KEPT_OUT else
+                  {"errno %d" % closed.ANSWERED[n]} if n in closed.ANSWERED else {"signal %d" % signal.SIGSYS} for n in names}
+        bad = {n: said.get(n) for n in names if said.get(n) not in wanted[n]}
+        check("the daemon's keeper: %d things are refused" % len(names), not bad, (bad, d.said()[-500:] if bad else ""))
+        check("... and nothing was harmed", victims.unharmed())
+
+
 def holds(pid, caps):
     f = closed.fields(pid)
     return (f and f["Seccomp"] == "2" and f["NoNewPrivs"] == "1" and int(f["CapEff"], 16) & ~caps == 0 and
@@ -109,6 +140,7 @@ def main():
         kill_one(i, left)
     check("the daemon, each process killed alone, %d times: nothing is left" % KILLS, not left, left)
     trials(sys.argv[1:] or closed.trial_names())
+    keeper_trials()
     shell.finish()
 
 

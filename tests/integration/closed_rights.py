@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What is closed where rights are missing: root with what container engines leave to it, without CAP_SYS_PTRACE; and a
-/proc that hides other users' processes (hidepid=2).
+/proc that hides other users' processes (hidepid=2); a container's filter that refuses Landlock, or filters.
 
 usage: closed_rights.py
 Exit status: 0 it holds, 1 not, 77 not root.
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import closed
+import environments_common
 import jvm
 import shell
 from shell import check
@@ -96,12 +97,51 @@ def hidepid():
         stop(target)
 
 
+REFUSE = str(environments_common.native("refuse"))
+NO_LANDLOCK, NO_FILTER = "no Landlock here", "without a filter of system calls"
+# What a container's filter answers, and what is said.
+REFUSED = {"landlock_create_ruleset=EPERM": NO_LANDLOCK, "landlock_create_ruleset=ENOSYS": NO_LANDLOCK, "seccomp=EPERM": NO_FILTER,
+           "seccomp=ENOSYS": NO_FILTER}
+
+
+def refused_from_outside():
+    """It works, and what is missing is said: of a filter always, of Landlock with -v, and of both by doctor."""
+    target = start(closed.as_user([]))
+    try:
+        for rule, said in REFUSED.items():
+            for engine in ("perf", "wall"):
+                for user, wrap in (("root", []), ("user", closed.as_user([]))):
+                    with tempfile.TemporaryDirectory() as tmp:
+                        shell.os.chmod(tmp, 0o777)
+                        p, text = record([*wrap, REFUSE, rule, "--"], tmp, engine, target.pid)
+                    check("%s, %s, %s: samples, and it is said" % (rule, user, engine), p.returncode == 0 and "dash" in text and
+                          said in p.stderr and (said == NO_FILTER) == (NO_FILTER in p.stderr), p.stderr)
+            p = shell.run(["report", closed.SAVED[0]], wrap=lambda a: [REFUSE, rule, "--", *a])
+            check("%s: report" % rule, p.returncode == 0 and "Truth" in p.stdout and (said == NO_FILTER) == (NO_FILTER in p.stderr),
+                  p.stderr)
+            p = shell.run(["doctor", "-f", "json"], wrap=lambda a: [REFUSE, rule, "--", *a])
+            checks = {c["check"]: c for c in json.loads(p.stdout)["checks"]}
+            check("%s: doctor" % rule, checks["closed parsers"]["level"] == ("ok" if said == NO_LANDLOCK else "warn") and
+                  ("Landlock" if said == NO_LANDLOCK else "filter") in str(checks["closed parsers"]), checks["closed parsers"])
+        # By seccomp(2) the parsers have their filter all the same; the broker, which parses nothing, then has none.
+        with tempfile.TemporaryDirectory() as tmp:
+            p, text = record([REFUSE, "PR_SET_SECCOMP=EPERM", "--"], tmp, "perf", target.pid)
+        check("PR_SET_SECCOMP=EPERM: samples, with a filter", p.returncode == 0 and "dash" in text and NO_FILTER not in p.stderr,
+              p.stderr)
+        with tempfile.TemporaryDirectory() as tmp:
+            p, text = record([REFUSE, "PR_SET_SECCOMP=EPERM", "seccomp=EPERM", "--"], tmp, "perf", target.pid)
+        check("all filters refused: samples, and it is said", p.returncode == 0 and "dash" in text and NO_FILTER in p.stderr, p.stderr)
+    finally:
+        stop(target)
+
+
 def main():
     if not shell.can_be_nobody():
         print("skipped: not root, or no setpriv")
         sys.exit(jvm.SKIP)
     without_ptrace()
     hidepid()
+    refused_from_outside()
     shell.finish()
 
 

@@ -48,12 +48,15 @@ static uint64_t caps_of_root(void)
 	return cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_DAC_OVERRIDE);
 }
 
+/* Without CAP_SYS_PTRACE all, until it has the target's ids: a root may open only who has no more than itself, ptrace(2). */
 static uint64_t caps_for(struct proc *proc)
 {
 	uint64_t keep =
 		cap_bit(CAP_SYS_PTRACE) | cap_bit(CAP_DAC_READ_SEARCH) | cap_bit(CAP_SETUID) | cap_bit(CAP_SETGID);
 	struct proc_status st;
 
+	if (!(caps_permitted() & cap_bit(CAP_SYS_PTRACE)))
+		return UINT64_MAX;
 	if (!proc_same_ns(proc, "user"))
 		keep |= cap_bit(CAP_SYS_ADMIN); /* setns(2) */
 	if (proc_status(proc, &st) == 0 && st.euid == 0)

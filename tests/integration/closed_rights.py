@@ -67,6 +67,24 @@ def without_ptrace():
         stop(same, user)
 
 
+def attaching_without_ptrace():
+    """A JVM that has no more is attached to, for the bridge and for doctor's thread dump."""
+    jdk = sorted(jvm.find_jdks().values())[-1]
+    with tempfile.TemporaryDirectory() as tmp:
+        target = shell.Busy(jdk, wrap=lambda a: [*CONTAINER, *a])
+        try:
+            p = subprocess.run([*CONTAINER, shell.JS, "record", "-v", "--bridge", "on", "-F", "199", "-d", "1", "-o", tmp + "/x.folded",
+                                "-p", str(target.pid)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               timeout=jvm.PATIENCE, preexec_fn=jvm.die_with_parent)
+            maps = pathlib.Path("/proc/%d/maps" % target.pid).read_text()
+            check("no CAP_SYS_PTRACE: an equal JVM loads the bridge", p.returncode == 0 and "libjsampler-bridge" in maps, p.stderr)
+            p = subprocess.run([*CONTAINER, shell.JS, "doctor", "-f", "json", "-p", str(target.pid)], stdout=subprocess.PIPE, text=True)
+            dump = {c["check"]: c for c in json.loads(p.stdout)["checks"]}["thread dump"]
+            check("no CAP_SYS_PTRACE: doctor compares with an equal JVM's dump", dump["level"] == "ok", dump)
+        finally:
+            target.stop()
+
+
 def hidden(target, engine):
     """As root: who parses, and who stops threads, have ids that see no process in /proc."""
     with tempfile.TemporaryDirectory() as tmp:
@@ -140,6 +158,8 @@ def main():
         print("skipped: not root, or no setpriv")
         sys.exit(jvm.SKIP)
     without_ptrace()
+    if jvm.find_jdks():
+        attaching_without_ptrace()
     hidepid()
     refused_from_outside()
     shell.finish()

@@ -38,6 +38,18 @@ static int add(struct broker *b, const struct broker_admission *m, uint32_t *ret
 	return r;
 }
 
+/* It may have executed a program after it was found, and before anybody would have noticed. 0 or -errno. */
+static int has_no_more_rights(struct broker *b, uint32_t number)
+{
+	struct broker_target *t;
+	struct proc_status st;
+	int r = broker_target_use(b, number, &t, &st);
+
+	if (r == 0)
+		broker_target_release(b, number);
+	return r;
+}
+
 static int admit(struct admitting *a, const struct broker_admission *m)
 {
 	const struct broker_admissions *o = &a->b->admissions;
@@ -56,6 +68,10 @@ static int admit(struct admitting *a, const struct broker_admission *m)
 	if (r < 0)
 		return r;
 	r = o->set(o->ctx, m->pid, m->slot, m->divisor);
+	if (r == 0)
+		r = has_no_more_rights(a->b, number);
+	if (r < 0)
+		o->remove(o->ctx, m->pid);
 	if (r < 0)
 		broker_target_forget(a->b, number);
 	else
@@ -112,7 +128,7 @@ static int set_due(struct admitting *a)
 			next = slot->at_ns < next ? slot->at_ns : next;
 			continue;
 		}
-		o->set(o->ctx, slot->pid, i, slot->divisor);
+		o->change(o->ctx, slot->pid, i, slot->divisor);
 		slot->divisor = 0;
 	}
 	return next == UINT64_MAX       ? -1 :

@@ -302,7 +302,8 @@ static bool is_own(const void *ctx, int fd)
 {
 	const struct broker *b = ctx;
 	const struct broker_admissions *a = &b->admissions;
-	bool own = fd <= STDERR_FILENO || fd == b->socket || (a->set && (fd == a->from || fd == a->to)) ||
+	bool own = fd <= STDERR_FILENO || fd == b->socket ||
+		   (a->set && (fd == a->from || fd == a->to || fd == a->keep)) ||
 		   (b->starts.start && fd == b->starts.keep);
 
 	for (size_t i = 0; i < b->n_targets && !own; i++)

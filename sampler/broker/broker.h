@@ -96,8 +96,10 @@ struct broker_admissions {
 	int from, to; /* borrowed until broker_start(), as everything here */
 	/* In the broker: what samples is to sample the process, or no longer. 0 or -errno. */
 	int (*set)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor);
+	int (*change)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor); /* of one that is still sampled */
 	void (*remove)(void *ctx, pid_t pid);
 	void *ctx;
+	int keep; /* a descriptor that stays open; negative: none */
 };
 
 /* Call before broker_start(). */

@@ -1338,7 +1338,8 @@ static void targets_are_admitted_and_dismissed(void **state)
 {
 	static struct scene s;
 	_Atomic uint32_t *divisors = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct broker_admissions a = {.set = take_slot, .remove = give_up_slot, .ctx = divisors};
+	struct broker_admissions a = {
+		.set = take_slot, .change = take_slot, .remove = give_up_slot, .keep = -1, .ctx = divisors};
 	struct broker_admission m = {.what = BROKER_ADMIT, .slot = 3, .divisor = 1, .note = "root"}, got;
 	int admit[2], to[2], pidfd = -1;
 	uint32_t number;

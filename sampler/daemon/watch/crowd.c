@@ -487,6 +487,11 @@ static int set_member(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
 	return perf_members_set(ctx, pid, slot, divisor);
 }
 
+static int change_member(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
+{
+	return perf_members_change(ctx, pid, slot, divisor);
+}
+
 static void remove_member(void *ctx, pid_t pid)
 {
 	perf_members_remove(ctx, pid);
@@ -495,21 +500,27 @@ static void remove_member(void *ctx, pid_t pid)
 static int start_broker(struct crowd *c, struct err *err)
 {
 	CLEANUP(close_at_exit) int to = -1;
+	struct perf_members *members = perf_host_members(c->host);
 	int pair[2], r = channel_pair(pair);
 	struct broker_admissions a = {
 		.from = c->o->admit,
 		.set = set_member,
+		.change = change_member,
 		.remove = remove_member,
-		.ctx = perf_host_members(c->host),
+		.ctx = members,
+		.keep = members->exec_fd,
 	};
 
 	if (r < 0)
 		return err_set(err, r, "cannot make a socket: %s", strerror(-r));
+	if (members->exec_fd < 0)
+		log_info("what a sampled process executes is sampled until it is dismissed (%s)",
+			 strerror(-members->exec_fd));
 	c->admitted = pair[0];
 	a.to = to = pair[1];
 	r = closing_fork(&c->closing, &(struct closing_targets){.admissions = &a}, err);
 	close(c->o->admit);
-	perf_members_unmap(perf_host_members(c->host));
+	perf_members_unmap(members);
 	return r;
 }
 

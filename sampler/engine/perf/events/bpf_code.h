@@ -53,20 +53,39 @@ static inline void emit(struct bpf_code *p, struct bpf_insn insn)
 		p->insns[p->n++] = insn;
 }
 
-/* A program for perf events; `name`: at most 15 bytes. A descriptor or -errno. */
-static inline int bpf_code_load(const struct bpf_code *p, const char *name)
+/* type: BPF_PROG_TYPE_*; `name`: at most 15 bytes. A descriptor or -errno. */
+static inline int bpf_code_load_as(const struct bpf_code *p, uint32_t type, const char *name)
 {
 	static const char licence[] = "Apache-2.0";
 	union bpf_attr a;
 	long fd;
 
 	memset(&a, 0, sizeof(a));
-	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
+	a.prog_type = type;
 	a.insns = (uint64_t)(uintptr_t)p->insns;
 	a.insn_cnt = p->n;
 	a.license = (uint64_t)(uintptr_t)licence;
 	strncpy(a.prog_name, name, sizeof(a.prog_name) - 1);
 	fd = syscall(SYS_bpf, BPF_PROG_LOAD, &a, sizeof(a));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A program for perf events. */
+static inline int bpf_code_load(const struct bpf_code *p, const char *name)
+{
+	return bpf_code_load_as(p, BPF_PROG_TYPE_PERF_EVENT, name);
+}
+
+/* Has the program run at each of these events, as long as the descriptor that this returns is open. -errno. */
+static inline int bpf_code_attach_tracepoint(int program, const char *tracepoint)
+{
+	union bpf_attr a;
+	long fd;
+
+	memset(&a, 0, sizeof(a));
+	a.raw_tracepoint.name = (uint64_t)(uintptr_t)tracepoint;
+	a.raw_tracepoint.prog_fd = (uint32_t)program;
+	fd = syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, &a, sizeof(a));
 	return fd < 0 ? -errno : (int)fd;
 }
 

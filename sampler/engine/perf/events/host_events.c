@@ -77,7 +77,7 @@ int host_events_open(struct host_events *h, const struct perf_config *config, st
 {
 	int r;
 
-	*h = (struct host_events){.config = *config, .members = {.fd = -1}};
+	*h = (struct host_events){.config = *config, .members = {.fd = -1, .exec_fd = -1}};
 	h->config.sideband_apart = true;
 	r = open_all(h);
 	return r < 0 ? err_set(err, r, "one set of perf events for all processes is not possible here: %s",
@@ -96,7 +96,7 @@ void host_events_close(struct host_events *h)
 	free(h->rings);
 	free(h->fds);
 	free(h->cpus);
-	*h = (struct host_events){.members = {.fd = -1}};
+	*h = (struct host_events){.members = {.fd = -1, .exec_fd = -1}};
 }
 
 static void switch_rings(const struct host_events *h, unsigned long request)

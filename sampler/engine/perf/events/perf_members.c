@@ -78,13 +78,40 @@ static int load(int table, int counts)
 	return bpf_code_load(&p, "jsampler_host");
 }
 
+/* sched_process_exec: the ids and the memory of the process are those of the new program, which has not run yet. */
+static int load_at_exec(int table)
+{
+	struct bpf_code p = {.n = 0};
+
+	emit_ids_in_init_ns(&p);
+	emit(&p, MOV_REG(BPF_REG_1, BPF_REG_7));
+	emit(&p, AND_IMM(BPF_REG_1, TABLE - 1));
+	emit_lookup(&p, table, BPF_REG_1);
+	emit(&p, JUMP_EQ(BPF_REG_0, 0, 5));
+	emit(&p, LOAD_U64(BPF_REG_1, BPF_REG_0, 0));
+	emit(&p, SHIFT_LEFT(BPF_REG_1, 32));
+	emit(&p, SHIFT_RIGHT(BPF_REG_1, 32));
+	emit(&p, JUMP_NE_REG(BPF_REG_1, BPF_REG_7, 1));
+	emit(&p, STORE_U64(BPF_REG_0, 0, 0));
+	emit(&p, MOV_IMM(BPF_REG_0, 0));
+	emit(&p, EXIT());
+	return bpf_code_load_as(&p, BPF_PROG_TYPE_RAW_TRACEPOINT, "jsampler_exec");
+}
+
+static int watch_exec(int table)
+{
+	CLEANUP(close_at_exit) int program = load_at_exec(table);
+
+	return program < 0 ? program : bpf_code_attach_tracepoint(program, "sched_process_exec");
+}
+
 int perf_members_open(struct perf_members *ret)
 {
 	CLEANUP(close_at_exit) int table = bpf_code_array(TABLE, true, "jsampler_pids");
 	CLEANUP(close_at_exit) int counts = bpf_code_array(PERF_MEMBERS_MAX, false, "jsampler_count");
 	void *p;
 
-	*ret = (struct perf_members){.fd = -1};
+	*ret = (struct perf_members){.fd = -1, .exec_fd = -EBADF};
 	if (table < 0 || counts < 0)
 		return table < 0 ? table : counts;
 	if (!proc_initial_pids())
@@ -94,8 +121,10 @@ int perf_members_open(struct perf_members *ret)
 		return -errno;
 	ret->table = p;
 	ret->fd = load(table, counts);
-	if (ret->fd >= 0)
+	if (ret->fd >= 0) {
+		ret->exec_fd = watch_exec(table);
 		return 0;
+	}
 	perf_members_unmap(ret);
 	return ret->fd;
 }
@@ -111,7 +140,9 @@ void perf_members_close(struct perf_members *m)
 {
 	perf_members_unmap(m);
 	close_at_exit(&m->fd);
+	close_at_exit(&m->exec_fd);
 	m->fd = -1;
+	m->exec_fd = -EBADF;
 }
 
 static _Atomic uint64_t *place(const struct perf_members *m, pid_t pid)
@@ -130,6 +161,20 @@ int perf_members_set(const struct perf_members *m, pid_t pid, uint32_t slot, uin
 		return -EEXIST;
 	atomic_store(word, word_of(pid, slot, divisor));
 	return 0;
+}
+
+/* Not one that was removed meanwhile: by perf_members_remove(), or because it has executed a program. */
+int perf_members_change(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor)
+{
+	_Atomic uint64_t *word = place(m, pid);
+	uint64_t now = atomic_load(word);
+
+	if (pid <= 0 || slot >= PERF_MEMBERS_MAX || !divisor || divisor > PERF_DIVISOR_MAX)
+		return -EINVAL;
+	while ((uint32_t)now == (uint32_t)pid)
+		if (atomic_compare_exchange_weak(word, &now, word_of(pid, slot, divisor)))
+			return 0;
+	return -ESRCH;
 }
 
 void perf_members_remove(const struct perf_members *m, pid_t pid)

@@ -14,6 +14,8 @@ enum { PERF_MEMBERS_MAX = 1024, PERF_DIVISOR_MAX = 1000 };
 struct perf_members {
 	int fd; /* of the program, for PERF_EVENT_IOC_SET_BPF; -1: none */
 	uint64_t *table; /* NULL: not mapped */
+	/* While it is open, a member is none from the moment on in which it has executed a program, which may have more rights. -errno. */
+	int exec_fd;
 };
 
 /* Needs CAP_BPF and CAP_PERFMON, or root, Linux 5.5, and the initial PID namespace. 0 or -errno. */
@@ -26,6 +28,8 @@ void perf_members_close(struct perf_members *m);
  * -EEXIST: another member has its place in the table; -EINVAL.
  */
 int perf_members_set(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor);
+/* Another divisor, if it is still a member. 0 or -ESRCH. */
+int perf_members_change(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor);
 void perf_members_remove(const struct perf_members *m, pid_t pid);
 
 #endif

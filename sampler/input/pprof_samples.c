@@ -64,7 +64,7 @@ int pprof_set_types(struct pprof_run *r)
 	r->number = r->n_types;
 	m->event = named_builder_keep(r->b, "samples");
 	m->unit = named_builder_keep(r->b, "count");
-	m->period = r->period > 0 ? r->period : 1;
+	m->period = r->period > 0 ? (uint64_t)r->period : 0;
 	if (!r->n_types)
 		return 0;
 	choose_types(r);

@@ -84,7 +84,7 @@ struct named_sample {
 
 struct named_meta {
 	const char *event, *unit; /* "cpu", "nanoseconds"; borrowed from strings */
-	uint64_t period;
+	uint64_t period; /* in the event's unit; 0: various, or unknown */
 	uint64_t start_realtime_ns, duration_ns;
 	uint64_t slice_ns; /* width of the samples' time slices; 0: there are none */
 	uint64_t lost;

@@ -71,11 +71,12 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 	fprintf(out, "%-11s%" PRIu64 ", ", "samples", f->samples);
 	put_amount(m, f->weight, out);
 	fprintf(out, "; lost %" PRIu64 "\n", m->lost);
-	fprintf(out, "%-11s%.40s, ", "event", m->event ? m->event : "");
-	if (is_time(m))
-		fprintf(out, "every %g ms\n", (double)m->period / 1e6);
-	else
-		fprintf(out, "every %" PRIu64 "\n", m->period);
+	fprintf(out, "%-11s%.40s", "event", m->event ? m->event : "");
+	if (m->period && is_time(m))
+		fprintf(out, ", every %g ms", (double)m->period / 1e6);
+	else if (m->period)
+		fprintf(out, ", every %" PRIu64, m->period);
+	fputc('\n', out);
 	fprintf(out, "%-11scomplete %.2f %%", "stacks", share_percent(m->complete, f->samples));
 	if (m->incomplete)
 		fprintf(out, ", incomplete %" PRIu64, m->incomplete);

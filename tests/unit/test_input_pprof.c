@@ -229,6 +229,7 @@ static void the_default_type_counts(void **state)
 	assert_int_equal(np->samples[0].count, 5);
 	assert_int_equal(np->samples[0].weight, 100);
 	assert_string_equal(np->meta.event, "space");
+	assert_int_equal(np->meta.period, 0);
 	named_profile_free(np);
 }
 

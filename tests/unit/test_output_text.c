@@ -121,6 +121,22 @@ static void methods_and_totals(void **state)
 	free(text);
 }
 
+/* As the history's, where the governor has changed the frequency, and other tools'. */
+static void various_periods(void **state)
+{
+	struct named_builder *b = named_builder_new();
+	uint32_t main_frame = loc(b, "Main.main", NAMED_INTERPRETED);
+	char *text;
+	(void)state;
+
+	add(b, 10, main_frame, main_frame);
+	set_meta(b);
+	named_builder_meta(b)->period = 0;
+	text = text_of(b);
+	assert_line(text, "event      cpu");
+	free(text);
+}
+
 static void add_state(struct named_builder *b, uint64_t count, const char *state)
 {
 	uint32_t at[] = {loc(b, "leaf", NAMED_C2), loc(b, "root", NAMED_C2)};
@@ -232,8 +248,11 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(methods_and_totals),  cmocka_unit_test(states),
-		cmocka_unit_test(hostile_names),       cmocka_unit_test(nothing_sampled),
+		cmocka_unit_test(methods_and_totals),
+		cmocka_unit_test(various_periods),
+		cmocka_unit_test(states),
+		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(nothing_sampled),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 

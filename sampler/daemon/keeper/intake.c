@@ -271,8 +271,6 @@ static int store_profile(struct intake *in, const struct source *src, const stru
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EPROTO;
-	if (np->meta.period == 1) /* what the reader makes of none: various */
-		np->meta.period = 0;
 	if (src->capture) {
 		r = take_piece(in, src, m, np, err);
 		named_profile_free(np);

@@ -72,11 +72,17 @@ typedef bool flow_leaves_fn(void *ctx, uint64_t target);
 /* Is the frame complete, with nothing else pushed, at a call that returns to `pc`? */
 typedef bool flow_whole_fn(void *ctx, uint64_t pc);
 
+/* The row of `pc` that flow_follow() found with the same options; NULL: it has not been asked for. */
+typedef const struct flow_row *flow_known_fn(void *known, uint64_t pc);
+
 struct flow_options {
 	flow_fetch_fn *fetch;
 	flow_leaves_fn *leaves; /* NULL: always */
 	flow_whole_fn *whole; /* stop at such a call, with a frame of limit_words; NULL: at none */
 	void *ctx;
+	flow_known_fn *
+		row_of; /* where the way meets a pc whose row is known, it need not be followed further; NULL: none is */
+	void *known;
 	uint64_t lo, hi; /* the code: a jump outside is a way out */
 	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */
 	bool limit_call; /* stop at a call, or where the stack is aligned for one: such a frame is complete there too */
@@ -89,7 +95,7 @@ struct flow_options {
 	int8_t sender_sp_slot, method_slot;
 };
 
-struct flow; /* decoder and scratch memory, about 40 KiB */
+struct flow; /* decoder and scratch memory, about 120 KiB */
 
 struct flow *flow_new(void); /* NULL: out of memory */
 void flow_free(struct flow *f);

@@ -113,6 +113,20 @@ struct flow_val flow_pop(struct flow_state *s)
 	return v;
 }
 
+struct flow_val flow_rebase(const struct flow_state *s, struct flow_val v)
+{
+	struct flow_val ret;
+
+	if (v.kind == FLOW_UNKNOWN || v.base >= FLOW_ALIGNED)
+		return (struct flow_val){0};
+	ret = flow_val_add(s->reg[v.base], v.off);
+	if (v.kind != FLOW_REG)
+		ret = flow_val_add(flow_load(s, ret), v.add);
+	if (v.kind == FLOW_DEEP || v.kind == FLOW_DEEPER)
+		ret = flow_val_add(flow_load(s, ret), v.more);
+	return v.kind == FLOW_DEEPER ? flow_load(s, ret) : ret;
+}
+
 /* Registers that a call does not preserve (System V ABI AMD64, 3.2.1). */
 void flow_clobber_call(struct flow_state *s)
 {

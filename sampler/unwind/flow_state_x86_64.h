@@ -29,6 +29,8 @@ bool flow_stored(const struct flow_state *s, struct flow_val addr, struct flow_v
 struct flow_val flow_load(const struct flow_state *s, struct flow_val addr);
 void flow_store(struct flow_state *s, struct flow_val addr, struct flow_val val);
 void flow_forget(struct flow_state *s, struct flow_val addr); /* a slot, if it is known */
+/* A value in terms of the registers at `s`, in terms of those at the starting pc. */
+struct flow_val flow_rebase(const struct flow_state *s, struct flow_val v);
 void flow_push(struct flow_state *s, struct flow_val val);
 struct flow_val flow_pop(struct flow_state *s);
 void flow_clobber_call(struct flow_state *s);

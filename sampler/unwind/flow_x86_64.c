@@ -6,7 +6,7 @@
 #include "sampler/unwind/flow_insn.h"
 #include "sampler/unwind/flow_state_x86_64.h"
 
-enum { MAX_FORKS = 24, VISITED_BITS = 10 };
+enum { MAX_FORKS = 24, VISITED_BITS = 13 };
 
 struct flow {
 	ZydisDecoder decoder;
@@ -261,6 +261,27 @@ static bool usable(const struct flow_row *row)
 	return row->ra.kind != FLOW_UNKNOWN && row->sp.kind != FLOW_UNKNOWN;
 }
 
+/* The rest of the way has been followed before: its row, in terms of the registers where this way began. */
+static bool joins_known(const struct flow_state *s, const struct flow_options *o, struct flow_row *ret)
+{
+	const struct flow_row *known = o->row_of ? o->row_of(o->known, s->pc) : NULL;
+
+	if (!known || known->end == FLOW_NONE)
+		return false;
+	*ret = *known;
+	ret->called |= s->called;
+	ret->ra = flow_rebase(s, known->ra);
+	ret->sp = flow_rebase(s, known->sp);
+	ret->thrown_at = flow_rebase(s, known->thrown_at);
+	ret->sender_sp = flow_rebase(s, known->sender_sp);
+	ret->target = flow_rebase(s, known->target);
+	for (unsigned i = 0; i < SAVED_REGS; i++)
+		ret->saved[i] = flow_rebase(s, known->saved[i]);
+	for (unsigned i = 0; i < FLOW_SLOTS; i++)
+		ret->slot[i] = flow_rebase(s, known->slot[i]);
+	return usable(ret);
+}
+
 static bool next_fork(struct flow *f)
 {
 	if (!f->n_forks)
@@ -289,6 +310,8 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
 			row_at_limit(&f->now, o, ret);
 			return;
 		}
+		if (n && joins_known(&f->now, o, ret))
+			return;
 		way = visit(f, f->now.pc) ? step(f, o, &row) : PATH_DEAD;
 		if (way == PATH_LEAVES && usable(&row)) {
 			if (!is_detour(o, &row)) {

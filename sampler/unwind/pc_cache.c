@@ -43,6 +43,13 @@ struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id,
 	return e;
 }
 
+const struct pc_entry *pc_cache_find(const struct pc_cache *c, uint64_t pc, uint32_t code_id)
+{
+	const struct pc_entry *e = &c->row[hash_u64(pc) % ROWS];
+
+	return e->pc == pc && e->code_id == code_id ? e : NULL;
+}
+
 uint8_t *pc_cache_verdict(struct pc_cache *c, uint64_t pc, uint32_t owner)
 {
 	struct verdict *v = &c->verdict[hash_u64(pc) % VERDICTS];

@@ -33,6 +33,9 @@ void pc_cache_free(struct pc_cache *c);
 /* The entry of this pc. If !*hit, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
+/* As pc_cache_get(), of what is there; otherwise NULL. */
+const struct pc_entry *pc_cache_find(const struct pc_cache *c, uint64_t pc, uint32_t code_id);
+
 /* Does the code with this ID move sp in its body? 0: unknown, 1: no, 2: yes. */
 uint8_t *pc_cache_moves_sp(struct pc_cache *c, uint32_t code_id);
 

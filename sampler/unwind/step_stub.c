@@ -6,7 +6,7 @@
 #include "symbolizer/hotspot/reader/hs_arch.h"
 
 enum {
-	STUB_BUDGET = 600, /* instructions to the way out of a stub */
+	STUB_BUDGET = 6000, /* instructions to the way out of a stub: SHA-256 by AVX2 has 1,100 without a branch out */
 	FRAMED_BUDGET = 160, /* to a call or return; all registers may have to be saved or restored */
 	SCAN_WORDS = 16,
 };
@@ -133,11 +133,30 @@ static bool step_scan(struct walker *w)
 	return false;
 }
 
-/* A stub of any shape. */
+struct known_rows {
+	const struct pc_cache *rows;
+	uint32_t code_id;
+};
+
+static const struct flow_row *row_of(void *known, uint64_t pc)
+{
+	const struct known_rows *k = known;
+	const struct pc_entry *e = pc_cache_find(k->rows, pc, k->code_id);
+
+	return e ? &e->row : NULL;
+}
+
+/* A stub of any shape. Those of digests and ciphers are long, so a way ends at a pc that was met before. */
 static void classify_free(struct walker *w, const struct code *c, struct pc_entry *e)
 {
 	struct flow_options o = step_flow_options(w, c, STUB_BUDGET);
+	struct known_rows known = {w->rows, c->id};
 
+	e->row.end = FLOW_NONE;
+	if (c->frame_size < 2) {
+		o.row_of = row_of;
+		o.known = &known;
+	}
 	flow_follow(w->flow, &o, e->pc, &e->row);
 }
 

@@ -217,6 +217,59 @@ static void test_aligned_stack(void **state)
 	assert_val(row.ra, FLOW_DEEP, X86_RSP, 0);
 }
 
+/* The shape of SHA-256 by AVX2: push rbx; push rbp; mov rax,rsp; sub rsp,0x220; and rsp,-32; mov [rsp+0x218],rax; 1,500
+ * instructions; mov rsp,[rsp+0x218]; pop rbp; pop rbx; ret */
+enum { LONG_BODY = 24, LONG_N = 1500 };
+
+static void make_long(uint8_t *code)
+{
+	static const uint8_t begin[LONG_BODY] = {0x53, 0x55, 0x48, 0x89, 0xe0, 0x48, 0x81, 0xec,
+						 0x20, 0x02, 0x00, 0x00, 0x48, 0x83, 0xe4, 0xe0,
+						 0x48, 0x89, 0x84, 0x24, 0x18, 0x02, 0x00, 0x00};
+	static const uint8_t end[] = {0x48, 0x8b, 0xa4, 0x24, 0x18, 0x02, 0x00, 0x00, 0x5d, 0x5b, 0xc3};
+
+	memset(code, 0x90, LONG_BODY + LONG_N + sizeof(end));
+	memcpy(code, begin, sizeof(begin));
+	memcpy(code + LONG_BODY + LONG_N, end, sizeof(end));
+}
+
+struct known_row {
+	uint64_t pc;
+	struct flow_row row;
+};
+
+static const struct flow_row *known_row(void *known, uint64_t pc)
+{
+	struct known_row *k = known;
+
+	return k->pc == pc ? &k->row : NULL;
+}
+
+static void test_long_way_joins_known_row(void **state)
+{
+	uint8_t code[LONG_BODY + LONG_N + 11];
+	struct known_row k = {.pc = CODE + LONG_BODY + 7};
+	(void)state;
+
+	make_long(code);
+	assert_int_equal(FOLLOW(code, 0, .budget = LONG_N).end, FLOW_NONE);
+	k.row = FOLLOW(code, LONG_BODY + 7, .budget = LONG_N + 10);
+	assert_val(k.row.ra, FLOW_DEEP, X86_RSP, 0x218);
+	/* In the same terms as without it, where nothing, two registers, or the whole frame is on the stack. */
+	for (uint32_t at = 0; at < LONG_BODY + 7; at++) {
+		struct flow_row whole = FOLLOW(code, at, .budget = LONG_N + 30);
+		struct flow_row row = FOLLOW(code, at, .budget = 30, .row_of = known_row, .known = &k);
+
+		if (whole.end != FLOW_RETURN) /* in the middle of an instruction */
+			continue;
+		assert_int_equal(row.end, FLOW_RETURN);
+		assert_true(flow_same(row.ra, whole.ra) && flow_same(row.sp, whole.sp));
+		for (unsigned i = 0; i < SAVED_REGS; i++)
+			assert_true(flow_same(row.saved[i], whole.saved[i]));
+	}
+	ASSERT_TOP(FOLLOW(code, 0, .budget = 30, .row_of = known_row, .known = &k), 0);
+}
+
 /* The entry barrier's way to a method that was made not entrant: mov rbp,[rsp+0x50]; add rsp,0x80;
  * pop rdi; leave; test [rsp],rsp; mov rsp,[rsp]; jmp [rsp-8]. The word on top of the frame is the sp. */
 static void test_entry_barrier_deopt(void **state)
@@ -550,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_straight_stops_at_call),
 		cmocka_unit_test(test_stub_with_saved_registers),
 		cmocka_unit_test(test_aligned_stack),
+		cmocka_unit_test(test_long_way_joins_known_row),
 		cmocka_unit_test(test_entry_barrier_deopt),
 		cmocka_unit_test(test_c2i_adapter),
 		cmocka_unit_test(test_interpreter_entry),

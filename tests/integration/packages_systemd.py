@@ -154,7 +154,10 @@ def stopped(host):
 
 
 def priority(host):
-    """The thread that takes samples does not wait for a busy CPU."""
+    """The thread that takes samples does not wait for a busy CPU: a nice value of -10, as sampler/engine/engine_thread.c asks for, is 30 as
+    a limit (getrlimit(2)), and the lowest real-time priority 1. Where systemd may not raise limits, it starts the service all the same."""
+    asked = [host.shows(name) for name in ("LimitNICE", "LimitRTPRIO", "LimitRTTIME")]
+    check("systemd: the unit's limits are what the program asks for", asked == ["30", "1", "1000000"], asked)
     limits = host.run("cat", "/proc/%s/limits" % host.shows("MainPID"))[1]
     if not re.search(rb"realtime priority +1 +1 ", limits):
         print("packages: note: this machine's root lacks CAP_SYS_RESOURCE, so systemd cannot set LimitRTPRIO", flush=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What scripts/package made (dist/): the static program does what the dynamic one does; the tarball in a root that has
 nothing but a busybox, and in one with musl in place of glibc; the image; the .rpm in an empty root; the .deb in one of
-Debian, for a group, too. Each records a JVM of the host. The .deb's service under systemd. The rights that the
-Kubernetes Job and the DaemonSet have, each taken away once.
+Debian, for a group, too. Each records a JVM of the host. The .deb's service under systemd. The Kubernetes Job and the DaemonSet in
+containers as their manifests describe them, each of their rights taken away once.
 
 usage: packages.py --dist DIRECTORY [--deb-root ROOT]... [--systemd-root ROOT]...
   --deb-root      a root of Debian, as mmdebstrap makes it, that may be changed: the .deb and the tarball; with sudo in it,
@@ -26,7 +26,7 @@ import tempfile
 import jvm
 from packages_daemon import daemon_rights
 from packages_deb import CONF, deb, installed_service
-from packages_rights import rights
+from packages_rights import ephemeral, rights
 from packages_root import BareRoot, check, counts, package_files, run
 from packages_systemd import systemd
 
@@ -47,13 +47,20 @@ def sizes(static, archive):
     check("--version takes less than 10 ms of CPU time", sum(took) / len(took) < 0.01, took)
 
 
+def libraries_named(static, dist):
+    """--version has the same libraries and versions as the bill of materials, less compilers' and what belongs to another one."""
+    bill = json.loads(next(dist.glob("*.cdx.json")).read_text())
+    inside = {c["name"].replace("GNU ", "").split(" (")[0] + " " + c["version"] for c in bill["components"]
+              if c["name"] not in ("glibc", "libstdc++ and libgcc", "Zycore", "bzip2", "uthash")}
+    text = run(static, "--version")[1].decode()
+    said = set(re.search("(?m)^libraries: (.*)$", text).group(1).split(", "))
+    check("--version names the libraries that are inside", said == inside, said ^ inside)
+
+
 def linted(dist):
-    """Where the distributions' own checkers are."""
+    """By the distributions' own checkers."""
     for command, clean in ((["lintian", "--allow-root", "--fail-on", "error,warning", *dist.glob("*.deb")], rb""),
                            (["rpmlint", "-r", ROOT / "packaging/rpm/jsampler.rpmlintrc", *dist.glob("*.rpm")], rb" 0 errors, 0 warnings")):
-        if not shutil.which(command[0]):
-            print("packages: note: %s is not here" % command[0], flush=True)
-            continue
         status, out = run(*command)
         check("%s has nothing to say" % command[0], status == 0 and (clean in out if clean else not out), out)
 
@@ -213,10 +220,15 @@ def image(tmp, archive, java):
             check("the image says that it is without the host's PIDs: %s" % args[0], out.count(b"--pid=host") == 1, out)
 
 
-def daemonset(tmp, archive, jdk):
+def kubernetes_job(tmp, archive):
+    root, _ = unpack_image(archive, pathlib.Path(tmp, "job"))
+    rights(root)
+    ephemeral(root)
+
+
+def kubernetes_daemon(tmp, archive, jdk):
     root, command = unpack_image(archive, pathlib.Path(tmp, "daemonset"))
-    with BareRoot(root) as bare:
-        daemon_rights(bare, root / command[0][1:], jdk)
+    daemon_rights(root, root / command[0][1:], jdk)
 
 
 def rpm(tmp, package, java):
@@ -249,10 +261,12 @@ def main():
     o = p.parse_args()
     jdk = jvm.pick_jdk("17,25,21")
     tar = next(o.dist.glob("jsampler-*-linux-x86_64.tar.gz"))
+    archive = next(o.dist.glob("jsampler-*-image.tar"))
     with tempfile.TemporaryDirectory(prefix="jsampler-test-") as tmp:
         subprocess.run(["tar", "-xzf", tar, "-C", tmp], check=True)
         program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
-        sizes(program, next(o.dist.glob("jsampler-*-image.tar")))
+        sizes(program, archive)
+        libraries_named(program, o.dist)
         linted(o.dist)
         same_results(program)
         live(program, lambda jdk: jvm.compile_java(jdk, "truth"), tmp)
@@ -261,11 +275,11 @@ def main():
             java.wait_ready()
             java.jdk = jdk
             with concurrent.futures.ThreadPoolExecutor() as pool:  # its daemons have to be waited for
-                apart = pool.submit(daemonset, tmp, next(o.dist.glob("jsampler-*-image.tar")), jdk)
+                apart = pool.submit(kubernetes_daemon, tmp, archive, jdk)
                 tarball(tmp, tar, java)
                 musl(tmp, tar)
-                image(tmp, next(o.dist.glob("jsampler-*-image.tar")), java)
-                rights(program)
+                image(tmp, archive, java)
+                kubernetes_job(tmp, archive)
                 rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
                 apart.result()
             for root in o.deb_root:

@@ -1,8 +1,7 @@
-"""The capabilities of packaging/kubernetes/daemon/daemonset.yaml: with all of them the image's daemon keeps everything, and
-without any one of them what docs/install.md says is missing."""
+"""The rights of packaging/kubernetes/daemon/daemonset.yaml: in the container that it describes the image's daemon keeps everything, and
+without any one capability or volume what docs/install.md says is missing."""
 
 import contextlib
-import ctypes
 import os
 import pathlib
 import re
@@ -13,16 +12,12 @@ import tempfile
 import time
 
 import jvm
+import packages_container
 from packages_root import check, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DAEMONSET = ROOT / "packaging/kubernetes/daemon/daemonset.yaml"
 USER = 64002  # of the JVM
-NUMBERS = {"CHOWN": 0, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "SYS_PTRACE": 19, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
-           "CHECKPOINT_RESTORE": 40}
-LAST_CAP = int(pathlib.Path("/proc/sys/kernel/cap_last_cap").read_text())
-PR_CAPBSET_DROP = 24
-LIBC = ctypes.CDLL(None)  # loaded before any thread can be amid something while another one forks
 CONFIG = """[sampling]
 frequency = 99
 cpu_limit = 100%%
@@ -59,23 +54,17 @@ def target(jdk, classes):
 
 
 class Daemon:
-    """The image's, with these capabilities."""
+    """The image's, in the container that the manifest describes, less what it is to lack."""
 
-    def __init__(self, root, name, held):
+    def __init__(self, root, context, lacks=""):
+        name = (lacks or "all").lower().replace("/", "-").strip("-")
         self.root, self.name = root, name
         config = root / "etc" / (name + ".conf")
         config.write_text(CONFIG % (name, name, USER))
         self.log = tempfile.TemporaryFile()
-        kept = {NUMBERS[c] for c in held}
-
-        def enter():
-            os.chroot(root)
-            os.chdir("/")
-            for cap in range(LAST_CAP + 1):
-                if cap not in kept and LIBC.prctl(PR_CAPBSET_DROP, cap, 0, 0, 0):
-                    os._exit(9)
-        self.process = subprocess.Popen(["/usr/bin/jsampler", "daemon", "--config", "/etc/%s.conf" % name], stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, preexec_fn=enter)
+        context = {what: [c for c in all_of if c != lacks] for what, all_of in context.items()}
+        self.process = subprocess.Popen(packages_container.command(root, context, "/usr/bin/jsampler", "daemon", "--config", "/etc/%s.conf" % name),
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.programs, self.ended, self.stacks = False, False, ""
 
     def look(self):
@@ -120,6 +109,8 @@ SEEN = {
     "SETGID": lambda d: "Truth.k" in d.stacks,
     "CHOWN": lambda d: "Truth.k" in d.stacks,
     "KILL": lambda d: d.ended,
+    "/var/lib": lambda d: "Truth.k" in d.stacks,
+    "/run": lambda d: "Truth.k" in d.stacks,
 }
 # Without these, the rest is still there.
 ONLY = ("BPF", "CHECKPOINT_RESTORE", "SYSLOG", "KILL")
@@ -140,16 +131,15 @@ def kept(daemons, program, seconds):
     return [d.read(program) for d in daemons]
 
 
-def daemon_rights(bare, program, jdk):
-    """bare: the image's root; program: one that reads the history."""
-    held = re.search(r"^ +add: \[(.*)\]$", DAEMONSET.read_text(), re.M).group(1).split(", ")
-    check("each capability of the DaemonSet is tried", sorted(held) == sorted(SEEN), held)
-    for d in ("var/lib", "run"):
-        (bare.path / d).mkdir(parents=True, exist_ok=True)
+def daemon_rights(root, program, jdk):
+    """root: the image's; program: one that reads the history."""
+    context = packages_container.security_context(DAEMONSET)
+    held = context["capabilities"] + context["volumes"]
+    check("each capability and volume of the DaemonSet is tried", sorted(held) == sorted(SEEN), held)
     with target(jdk, jvm.compile_java(jdk, "truth")):
-        daemons = [Daemon(bare.path, "all", held)] + [Daemon(bare.path, c.lower(), [h for h in held if h != c]) for c in held]
+        daemons = [Daemon(root, context)] + [Daemon(root, context, lacks) for lacks in held]
         got = kept(daemons, program, 40)
     missing = [c for c in held if not SEEN[c](daemons[0])]
-    check("with the DaemonSet's capabilities everything is kept", not missing, "%s\n%s" % (missing, got[0]))
+    check("with the DaemonSet's rights everything is kept", not missing, "%s\n%s" % (missing, got[0]))
     for c, d, text in zip(held, daemons[1:], got[1:]):
         check("the DaemonSet needs %s" % c, not SEEN[c](d) and (c not in ONLY or "Truth.k" in d.stacks), text)

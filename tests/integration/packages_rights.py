@@ -1,7 +1,8 @@
-"""The capabilities of packaging/kubernetes/job/job.yaml: with all of them everything is seen, and without any one of them what
-docs/install.md says is not."""
+"""The rights of packaging/kubernetes/job/job.yaml: in the container that it describes everything is seen, and without any one capability
+what docs/install.md says is not. An ephemeral container has the same, and sees the container beside it."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -10,10 +11,12 @@ import subprocess
 import tempfile
 import time
 
+import packages_container
 from packages_root import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 JOB = ROOT / "packaging/kubernetes/job/job.yaml"
+EPHEMERAL = ROOT / "packaging/kubernetes/debug/container.json"
 USER = 64001  # whose processes are sampled
 
 
@@ -44,13 +47,15 @@ def targets():
         shutil.rmtree(place)
 
 
-def record(program, pids, capabilities):
-    """(exit status, stacks, what was said) with these capabilities."""
-    bounding = "--bounding-set=-all," + ",".join("+" + c.lower() for c in capabilities)
-    r = subprocess.run(["setpriv", bounding, "--inh-caps=-all", program, "-v", "-F", "199", "-d", "1.5", "-p", ",".join(map(str, pids)),
-                        "-f", "folded", "-o", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                       timeout=120)
-    return r.returncode, r.stdout, r.stderr
+def record(root, context, pids):
+    """(exit status, stacks, what was said) in that container of the image."""
+    r = subprocess.run(packages_container.command(root, context, "/usr/bin/jsampler", "-v", "-F", "199", "-d", "1.5", "-p", ",".join(map(str, pids)),
+                                                  "-f", "folded", "-o", "/profiles/it.folded"),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    profile = root / "profiles/it.folded"
+    stacks = profile.read_text() if profile.exists() else ""
+    profile.unlink(missing_ok=True)
+    return r.returncode, stacks, r.stdout
 
 
 def weight(stacks, part):
@@ -78,13 +83,46 @@ SEEN = {
 }
 
 
-def rights(program):
-    held = re.search(r"^ +add: \[(.*)\]$", JOB.read_text(), re.M).group(1).split(", ")
+def rights(root):
+    """root: the image's."""
+    context = packages_container.security_context(JOB)
+    held = context["capabilities"]
     check("each capability of the Job is tried", sorted(held) == sorted(SEEN), held)
     with targets() as pids:
-        got = record(program, pids, held)
+        got = record(root, context, pids)
         missing = [c for c in held if not SEEN[c](*got)]
-        check("with the Job's capabilities everything is seen", not missing, "%s\n%s\n%s" % (missing, *got[1:]))
+        check("with the Job's rights everything is seen", not missing, "%s\n%s\n%s" % (missing, *got[1:]))
         for c in held:
-            got = record(program, pids, [h for h in held if h != c])
+            got = record(root, dict(context, capabilities=[h for h in held if h != c]), pids)
             check("the Job needs %s" % c, not SEEN[c](*got), "%d\n%s\n%s" % got)
+        status, stacks, out = record(root, dict(context, volumes=[]), pids)
+        check("the Job needs /profiles, and says so", status and not stacks and "Read-only file system" in out, "%d\n%s" % (status, out))
+
+
+@contextlib.contextmanager
+def pod():
+    """A container's first process, in PIDs and mounts of its own."""
+    with targets() as pids:
+        program = os.readlink("/proc/%d/exe" % pids[0])
+        unshare = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", "--reuid", str(USER), "--regid", str(USER),
+                                    "--clear-groups", program, "spin", "1000"], stdin=subprocess.DEVNULL)
+        try:
+            time.sleep(0.5)
+            yield pathlib.Path("/proc/%d/task/%d/children" % (unshare.pid, unshare.pid)).read_text().split()[0]
+        finally:
+            unshare.kill()
+            unshare.wait()
+
+
+def ephemeral(root):
+    """What `kubectl debug --target` does with that file: the PIDs of one container, the files of the image."""
+    custom = json.loads(EPHEMERAL.read_text())["securityContext"]
+    context = {"capabilities": custom["capabilities"]["add"], "volumes": []}
+    job = packages_container.security_context(JOB)
+    check("an ephemeral container has the Job's capabilities", context["capabilities"] == job["capabilities"] and not custom["privileged"], custom)
+    with pod() as first:
+        r = subprocess.run(["nsenter", "--target", first, "--pid", *packages_container.command(
+            root, context, "/usr/bin/jsampler", "-q", "-p", "1", "-d", "1", "-f", "folded", "-o", "-")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        check("an ephemeral container profiles the one beside it", r.returncode == 0 and "private_here" in r.stdout and not r.stderr,
+              "%d\n%s\n%s" % (r.returncode, r.stdout, r.stderr))

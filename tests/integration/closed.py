@@ -55,9 +55,9 @@ SAMPLING = {"record": ["-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "suspend": ["record", "--engine", "suspend", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "snapshot": ["snapshot", "-o", "/dev/null", "-p"], "list": ["list"], "doctor": ["doctor", "-p"]}
 # Those of a command. Without CAP_SYS_PTRACE its parent is the broker, since Yama's ptrace_scope 1 lets only ancestors read.
-SPIN = ["/usr/bin/python3", "-c", "while True: pass"]
-COMMAND = {c + " --": SAMPLING[c][:-1] + ["--", *SPIN] for c in ("wall", "suspend")}
-COMMAND["record --"] = ["record", *SAMPLING["record"][:-1], "--", *SPIN]
+SPIN = ["setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", "-c", "while True: pass"] # ends with its parent
+COMMAND = {c + " --": [w if w != "-" else "/dev/null" for w in a[:-1]] + ["--", *SPIN] for c, a in {
+    "wall": SAMPLING["wall"], "suspend": SAMPLING["suspend"], "record": ["record", *SAMPLING["record"]]}.items()}
 # What sampling does itself: a child of its own is ended (Landlock keeps others from it), limits are set.
 ALLOWED_TO_SAMPLE = {"kill_foreign", "kill_own", "own_limits"}
 # libc makes do with clone(2) then.

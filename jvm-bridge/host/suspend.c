@@ -17,6 +17,11 @@ enum { CAN_SUSPEND = 20 };
 static _Atomic uint32_t n_suspended; /* becomes greater with the steady lock held only */
 static _Atomic bool has_capability;
 
+bool threads_are_suspended(void)
+{
+	return atomic_load(&n_suspended);
+}
+
 static bool suspension_begin(void)
 {
 	if (!event_capabilities_add(CAN_SUSPEND, -1))

@@ -225,7 +225,7 @@ static jfieldID eetop_field(JNIEnv *env)
 	return field;
 }
 
-static void envs_find(JNIEnv *env)
+static uint64_t envs_find(JNIEnv *env)
 {
 	jfieldID eetop = eetop_field(env);
 	jthread self = NULL, *threads = NULL;
@@ -233,7 +233,7 @@ static void envs_find(JNIEnv *env)
 	jlong own;
 
 	if (!eetop || (*the_bridge.ti)->GetCurrentThread(the_bridge.ti, &self) || !self)
-		return;
+		return 0;
 	own = (*env)->GetLongField(env, self, eetop);
 	if (own)
 		owners_init((uint64_t)(uintptr_t)env - (uint64_t)own);
@@ -252,14 +252,20 @@ static void envs_find(JNIEnv *env)
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	bridge_free(threads);
+	return own ? (uint64_t)(uintptr_t)env - (uint64_t)own : 0;
 }
 
-void threads_find_existing(JNIEnv *env)
+uint64_t threads_find_existing(JNIEnv *env)
 {
-	if ((*env)->PushLocalFrame(env, 32))
-		return (*env)->ExceptionClear(env);
-	envs_find(env);
+	uint64_t distance;
+
+	if ((*env)->PushLocalFrame(env, 32)) {
+		(*env)->ExceptionClear(env);
+		return 0;
+	}
+	distance = envs_find(env);
 	(*env)->PopLocalFrame(env, NULL);
+	return distance;
 }
 
 struct thread_names {

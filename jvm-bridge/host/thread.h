@@ -32,6 +32,7 @@ struct thread {
 	_Atomic uint64_t cpu; /* ns when it was last resumed */
 	_Atomic uint64_t sum, sum_before; /* checksums of registers at the last two suspensions; 0: none */
 	_Atomic(JVMPI_RawMonitor) raw_enters, raw_waits; /* that it waits for in RawMonitorEnter, in RawMonitorWait */
+	struct stacks *_Atomic stacks; /* stacks=signal; NULL: never suspended */
 	void *_Atomic tls[AGENTS_MAX];
 	_Atomic unsigned gc_off[AGENTS_MAX]; /* depth of DisableGC; written by the thread itself */
 	/* Only used by the thread itself. */
@@ -54,7 +55,8 @@ struct thread *thread_of(struct object_id *id, JNIEnv *env); /* the thread of th
 struct thread *thread_of_object(jobject object, JNIEnv *env); /* the same, by the object */
 struct thread *thread_current(void); /* makes the record; NULL: not a Java thread, or out of memory */
 struct thread *thread_add(JNIEnv *env, jthread thread);
-void threads_find_existing(JNIEnv *env); /* those that existed before the bridge */
+/* Those that existed before the bridge. Returns how far a JNIEnv is from the JVM's JavaThread; 0: unknown. */
+uint64_t threads_find_existing(JNIEnv *env);
 void thread_each(void (*f)(struct thread *t, void *arg), void *arg);
 
 /* A local reference to its java.lang.Thread, or NULL. */
@@ -73,6 +75,7 @@ bool thread_suspended_wait(struct thread *t);
 jint thread_status(JNIEnv *env);
 jboolean thread_has_run(JNIEnv *env);
 void thread_suspend_list(jint n, JNIEnv **envs, jint *results);
+bool threads_are_suspended(void); /* any, by an agent */
 void thread_resume_list(jint n, JNIEnv **envs, jint *results);
 jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg);
 

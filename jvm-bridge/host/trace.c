@@ -107,6 +107,14 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 		(*env)->DeleteLocalRef(env, object);
 }
 
+void trace_lines(JVMPI_CallFrame *frames, jint n)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+
+	for (jint i = 0; i < n; i++)
+		frames[i].lineno = line_of(frames[i].method_id, frames[i].lineno, now);
+}
+
 struct gathering {
 	struct traces *traces;
 	jint max, depth;

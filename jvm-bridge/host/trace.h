@@ -4,6 +4,7 @@
 #include "jvm-bridge/host/base/bridge.h"
 
 void trace_get(JVMPI_CallTrace *trace, jint depth);
+void trace_lines(JVMPI_CallFrame *frames, jint n); /* turns bytecode indices, as from AsyncGetCallTrace, into lines */
 void trace_forget(void); /* call after classes were unloaded */
 /* Call traces of all threads known to the bridge but its own, up to `depth` frames each; fewer without memory. */
 struct traces {

@@ -4,10 +4,12 @@ class loaders, threads, code, collections, and the end of the JVM in the midst o
   agent   a JVMPI agent that enables every event but those that make all code interpreted (tests/jvmpi/churn.c), and
           jsampler --bridge on, again and again
   bridge  jsampler --bridge on alone, again and again
+and, only when asked for,
+  samples HPROF's cpu=samples each millisecond, with stacks=signal, alone
 and the collectors take turns. A JVM that prints nothing for --still seconds has the native stacks of all its threads
 saved in --keep; when it prints nothing for as long again and takes no CPU time, it stands still.
 
-usage: bridge_churn.py [--runs 8] [--jdk 17,25|HOME] [--seconds 15] [--parallel 4] [--mode agent|bridge] [--flush]
+usage: bridge_churn.py [--runs 8] [--jdk 17,25|HOME] [--seconds 15] [--parallel 4] [--mode agent|bridge|samples] [--flush]
                        [--inserted]
 --inserted: the agent has calls of methods too, by calls=inserted, in every run.
 --flush: with a bridge that makes the call which must not be made (docs/jvmti-waits.md), on JDK 17 to 25.
@@ -18,6 +20,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -85,6 +88,10 @@ class Run:
         self.seen = set()
 
     def flags(self):
+        if self.mode == "samples":
+            return [*FLAGS, "-XX:+UnlockExperimentalVMOptions", "-XX:+Use%sGC" % self.gc,
+                    "-agentpath:%s=quiet,stacks=signal,events=CLASS_LOAD,agent=hprof:cpu=samples,interval=1,depth=64,verbose=n,file=%s"
+                    % (library(self.o.flush), self.counts)]
         agent = jvm.build_dir() / "tests/integration/libjvmpi_churn.so"
         return [*FLAGS, "-XX:+UnlockExperimentalVMOptions", "-XX:+Use%sGC" % self.gc,
                 *(["-agentpath:%s=quiet,%sagent=%s:%s" % (library(self.o.flush), CAPABILITIES + ("calls=inserted," if self.o.inserted else ""), agent, self.counts)]
@@ -95,7 +102,7 @@ class Run:
         if self.sampler and self.sampler.poll() is not None:
             self.samples += self.sampler.returncode == 0
             self.sampler = None
-        if not self.sampler and time_left > 1:
+        if not self.sampler and time_left > 1 and self.mode != "samples":
             self.sampler = subprocess.Popen(
                 [jvm.jsampler_path(), "-p", str(pid), "-d", str(RECORD_S), "--bridge", "on", "-f", "folded", "-o", os.devnull],
                 env=dict(os.environ, JSAMPLER_BRIDGE=str(library(self.o.flush))), stdin=subprocess.DEVNULL,
@@ -156,8 +163,10 @@ class Run:
 
     def told(self):
         """Which events came; whether the end did."""
-        if self.mode != "agent":
+        if self.mode == "bridge":
             return ""
+        if self.mode == "samples":
+            return self.sampled()
         text = pathlib.Path(self.counts).read_text() if os.path.exists(self.counts) else ""
         facts = dict(line.rsplit(" ", 1) for line in text.replace(":", "").splitlines())
         if facts.get("ended") != "1":
@@ -166,6 +175,17 @@ class Run:
         self.last += "; " + ", ".join("%s %s" % (n, facts.get(EVENTS[n], 0)) for n in COUNTED)
         self.last += ", RunGC %s, without an event %s" % (facts["runs"], facts["late"])
         return ""
+
+    def sampled(self):
+        """Whether stacks were taken by signals: each of these has frames."""
+        text = pathlib.Path(self.counts).read_text(errors="replace") if os.path.exists(self.counts) else ""
+        total = re.search(r"CPU SAMPLES BEGIN \(total = (\d+)\)", text)
+        self.last += "; %s samples" % (total.group(1) if total else "no")
+        errors = pathlib.Path(self.err).read_text(errors="replace")
+        if "stacks=signal:" in errors:
+            return errors[-500:]
+        self.samples = int(total.group(1)) if total else 0
+        return "" if total else "no CPU SAMPLES"
 
 
 def wanted(o):
@@ -186,6 +206,9 @@ def never_seen(runs, o):
         missing = set(wanted(o)) - set().union(*(r.seen for r in of_agent))
         if of_agent and missing:
             bad.append("JDK %d: no %s in any of %d runs" % (major, ", ".join(sorted(missing)), len(of_agent)))
+        of_samples = [r for r in runs if r.jdk.major == major and r.mode == "samples"]
+        if of_samples and not any(r.samples for r in of_samples):
+            bad.append("JDK %d: no samples" % major)
         if of_bridge and not any(r.samples for r in of_bridge):
             bad.append("JDK %d: no jsampler --bridge on ended well" % major)
     return bad
@@ -209,7 +232,7 @@ def arguments():
     p.add_argument("--seconds", type=float, default=15)
     p.add_argument("--still", type=float, default=20 if not jvm.STRICT else 10)
     p.add_argument("--parallel", type=int, default=4)
-    p.add_argument("--mode", choices=("agent", "bridge"))
+    p.add_argument("--mode", choices=("agent", "bridge", "samples"))
     p.add_argument("--flush", action="store_true")
     p.add_argument("--inserted", action="store_true")
     p.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "js-bridge-churn")

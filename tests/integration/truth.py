@@ -54,7 +54,7 @@ class Table:
             line = java.line(jvm.PATIENCE)
             if line is None:
                 sys.exit("Truth ended early")
-            w = line.split()
+            w = line.split() or [""]
             if w[0] == "clock":
                 t.clock = (int(w[1]), int(w[2]))
             elif w[0] == "thread":

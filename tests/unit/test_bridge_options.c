@@ -40,6 +40,13 @@ static void good(void **state)
 	assert_int_equal(options_parse("calls=inserted,calls:events", &o, why, sizeof(why)), 0);
 	assert_int_equal(o.calls, CALLS_EVENTS);
 	options_done(&o);
+	assert_int_equal(options_parse("stacks=signal,agent=x", &o, why, sizeof(why)), 0);
+	assert_true(o.signal);
+	options_done(&o);
+	assert_int_equal(options_parse("stacks:signal,stacks=safepoint", &o, why, sizeof(why)), 0);
+	assert_false(o.signal);
+	options_done(&o);
+	assert_int_equal(options_parse("stacks=clock", &o, why, sizeof(why)), -EINVAL);
 	/* As jcmd lets them through. */
 	assert_int_equal(options_parse("has_run:registers,stream:/a,agent:hprof:depth=4", &o, why, sizeof(why)), 0);
 	assert_true(o.registers);

@@ -19,6 +19,7 @@
 #include "jvm-bridge/host/events/method.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/gc.h"
+#include "jvm-bridge/host/stacks/stacks.h"
 #include "jvm-bridge/host/step.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
@@ -71,9 +72,13 @@ static void agents_start(JNIEnv *env)
 
 static void bridge_live(JNIEnv *env)
 {
+	uint64_t distance;
+
 	atomic_store(&the_bridge.live, true);
 	thread_current();
-	threads_find_existing(env);
+	distance = threads_find_existing(env);
+	if (distance)
+		stacks_live(env, distance);
 }
 
 static void JNICALL on_vm_init(jvmtiEnv *ti, JNIEnv *env, jthread thread)
@@ -102,6 +107,12 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	gc_shutdown();
 }
 
+static void JNICALL on_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
+{
+	stacks_end(thread_find(env));
+	on_thread_end(ti, env, thread);
+}
+
 static void JNICALL on_class_prepare(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)
 {
 	struct thread *t = thread_current();
@@ -128,7 +139,7 @@ static const jvmtiEventCallbacks callbacks = {
 	.VMInit = on_vm_init,
 	.VMDeath = on_vm_death,
 	.ThreadStart = on_thread_start,
-	.ThreadEnd = on_thread_end,
+	.ThreadEnd = on_end,
 	.ClassPrepare = on_class_prepare,
 	.CompiledMethodLoad = on_code_load,
 	.CompiledMethodUnload = on_code_unload,
@@ -242,6 +253,8 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 	}
 	the_bridge.slashes |= o.slashes;
 	the_bridge.by_registers |= o.registers;
+	if (o.signal)
+		stacks_open();
 	if (o.early && o.agent) {
 		if (agent_host(o.agent, o.agent_options, o.quiet))
 			return JNI_ERR;
@@ -270,8 +283,10 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 		r = WIRE_ATTACH_OPTIONS;
 	if (!r && o.events && support_ask(o.events))
 		r = WIRE_ATTACH_OPTIONS;
-	/* The location of registers is learnt together with the threads: learn again if it is asked for later. */
-	if (!r && (!atomic_load(&the_bridge.live) || (o.registers && !registers_known())))
+	if (!r && o.signal)
+		stacks_open();
+	/* The location of registers and stacks is learnt together with the threads: again if it is asked for later. */
+	if (!r && (!atomic_load(&the_bridge.live) || o.signal || (o.registers && !registers_known())))
 		bridge_live(env);
 	if (!r) {
 		the_bridge.slashes |= o.slashes;

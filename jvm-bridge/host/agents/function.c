@@ -13,6 +13,7 @@
 #include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/monitor.h"
+#include "jvm-bridge/host/stacks/stacks.h"
 #include "jvm-bridge/host/thread.h"
 #include "jvm-bridge/host/trace.h"
 #include "jvm-bridge/jvmpi/layout.h"
@@ -30,7 +31,7 @@ static bool alive(void)
 static void call_trace(JVMPI_CallTrace *trace, jint depth)
 {
 	if (alive() && trace)
-		trace_get(trace, depth);
+		stacks_trace_get(trace, depth);
 }
 
 /* Like the JVM's own exit, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad as well. */
@@ -87,25 +88,25 @@ static jlong cpu_time(void)
 static void suspend(JNIEnv *env)
 {
 	if (alive())
-		thread_suspend_list(1, &env, NULL);
+		stacks_suspend_list(1, &env, NULL);
 }
 
 static void resume(JNIEnv *env)
 {
 	if (alive())
-		thread_resume_list(1, &env, NULL);
+		stacks_resume_list(1, &env, NULL);
 }
 
 static void suspend_list(jint n, JNIEnv **envs, jint *results)
 {
 	if (alive())
-		thread_suspend_list(n, envs, results);
+		stacks_suspend_list(n, envs, results);
 }
 
 static void resume_list(jint n, JNIEnv **envs, jint *results)
 {
 	if (alive())
-		thread_resume_list(n, envs, results);
+		stacks_resume_list(n, envs, results);
 }
 
 static jint status(JNIEnv *env)
@@ -115,7 +116,7 @@ static jint status(JNIEnv *env)
 
 static jboolean has_run(JNIEnv *env)
 {
-	return alive() ? thread_has_run(env) : JNI_FALSE;
+	return alive() ? stacks_has_run(env) : JNI_FALSE;
 }
 
 /* Calls f(NULL) on a new thread with that name. In JVM_OnLoad, before the JVM is live: JNI_ERR. */

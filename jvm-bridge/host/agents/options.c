@@ -54,7 +54,8 @@ static bool megabytes(const char *value, unsigned *ret)
 
 static int item_parse(struct options *o, char *item, char *why, size_t size)
 {
-	char *stream = value_of(item, "stream"), *has_run = value_of(item, "has_run");
+	char *stream = value_of(item, "stream"), *has_run = value_of(item, "has_run"),
+	     *stacks = value_of(item, "stacks");
 	char *events = value_of(item, "events"), *dump_limit = value_of(item, "dump_limit"),
 	     *calls = value_of(item, "calls");
 
@@ -68,6 +69,10 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 		o->registers = true;
 	else if (has_run && !strcmp(has_run, "clock"))
 		o->registers = false;
+	else if (stacks && !strcmp(stacks, "signal"))
+		o->signal = true;
+	else if (stacks && !strcmp(stacks, "safepoint"))
+		o->signal = false;
 	else if (calls && !strcmp(calls, "events"))
 		o->calls = CALLS_EVENTS;
 	else if (calls && !strcmp(calls, "inserted"))
@@ -81,6 +86,7 @@ static int item_parse(struct options *o, char *item, char *why, size_t size)
 	else {
 		snprintf(why, size,
 			 "unknown option '%.200s' (early, quiet, slashes, has_run=clock|registers, "
+			 "stacks=safepoint|signal, "
 			 "calls=events|inserted, events=NAME, dump_limit=MB, stream=PATH, agent=NAME)",
 			 item);
 		return -EINVAL;

@@ -6,7 +6,7 @@
 
 /*
  * Options of the library:
- *     [early,][quiet,][slashes,][has_run=clock|registers,][calls=events|inserted,][events=NAME[+NAME...],]
+ *     [early,][quiet,][slashes,][has_run=clock|registers,][stacks=safepoint|signal,][calls=events|inserted,][events=NAME[+NAME...],]
  *     [dump_limit=MB,]
  *     [stream=PATH,][agent=NAME_OR_PATH[:OPTIONS]]
  * agent= takes the rest of the text, because its options may contain commas. A colon may replace any of these '='.
@@ -14,6 +14,7 @@
 struct options {
 	bool early, quiet, slashes;
 	bool registers; /* has_run=registers */
+	bool signal; /* stacks=signal */
 	enum { CALLS_NOT_GIVEN, CALLS_EVENTS, CALLS_INSERTED } calls;
 	unsigned dump_limit; /* MB; 0: not given */
 	char *events; /* events that will be enabled; NULL: not given */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,18 +20,23 @@ enum { END_MS = 1000 };
 
 /* --- asking --- */
 
-static int ask_on(int socket, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+static int receive_on(int socket, struct broker_answer *ret, int *ret_fd)
 {
-	int r = channel_send(socket, q, sizeof(*q), fd);
+	int r = channel_receive(socket, ret, sizeof(*ret), ret_fd);
 
-	*ret_fd = -1;
-	if (r == 0)
-		r = channel_receive(socket, ret, sizeof(*ret), ret_fd);
 	if (r == 0 && ret->code)
 		r = ret->code < 0 ? ret->code : -EPROTO;
 	if (r < 0 && *ret_fd >= 0)
 		close(take_fd(ret_fd));
 	return r;
+}
+
+static int ask_on(int socket, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+{
+	int r = channel_send(socket, q, sizeof(*q), fd);
+
+	*ret_fd = -1;
+	return r < 0 ? r : receive_on(socket, ret, ret_fd);
 }
 
 /*
@@ -75,6 +81,77 @@ static int ask(struct broker *b, const struct broker_request *q, int fd, struct 
 	return channel < 0 ? channel : ask_on(channel, q, fd, ret, ret_fd);
 }
 
+/* --- asking for what may not answer --- */
+
+/*
+ * For the first file of a file system that is silent, and once there has been one a moment ago. A target gets LATE_MAX
+ * of them; after that, its files are not asked for until FORGET_NS have passed.
+ */
+enum { PATIENCE_MS = 3000, LESS_PATIENCE_MS = 300, LATE_MAX = 4, HURRY_MS = 100, SLICE_MS = 50 };
+#define FORGET_NS UINT64_C(60000000000)
+
+/* Without a lock: a child may be forked at any moment. */
+static int patience_ms(struct broker *b, uint32_t target)
+{
+	uint64_t late_ns = atomic_load(&b->late_ns);
+
+	if (late_ns && clock_monotonic_ns() - late_ns > FORGET_NS) {
+		for (uint32_t i = 0; i <= BROKER_TARGETS_MAX; i++)
+			atomic_store(&b->late[i], 0);
+		atomic_store(&b->late_ns, 0);
+		late_ns = 0;
+	}
+	if (!late_ns)
+		return PATIENCE_MS;
+	return atomic_load(&b->late[target]) < LATE_MAX ? LESS_PATIENCE_MS : 0;
+}
+
+static void note_late(struct broker *b, uint32_t target)
+{
+	atomic_store(&b->late_ns, clock_monotonic_ns());
+	if (atomic_load(&b->late[target]) < LATE_MAX)
+		atomic_fetch_add(&b->late[target], 1);
+}
+
+/* false: not in time. */
+static bool wait_for_answer(struct broker *b, int channel, int ms)
+{
+	struct pollfd p = {.fd = channel, .events = POLLIN};
+	uint64_t start_ns = clock_monotonic_ns(), waited_ms = 0;
+
+	while (poll(&p, 1, SLICE_MS) == 0) {
+		waited_ms = (clock_monotonic_ns() - start_ns) / 1000000;
+		if (waited_ms >= (atomic_load(&b->hurried) ? HURRY_MS : (uint64_t)ms))
+			return false;
+	}
+	return true;
+}
+
+/* The broker's thread for this channel may wait for good: whoever gives up gives up the channel, too. */
+static int ask_with_patience(struct broker *b, const struct broker_request *q)
+{
+	bool host = q->what == BROKER_HOST_PATH || q->target > BROKER_TARGETS_MAX;
+	uint32_t target = host ? BROKER_TARGETS_MAX : q->target;
+	int channel, fd, r, ms = patience_ms(b, target);
+	struct broker_answer a;
+
+	if (!ms)
+		return -ETIMEDOUT;
+	r = channel = own_channel(b);
+	if (r >= 0)
+		r = channel_send(channel, q, sizeof(*q), -1);
+	if (r < 0)
+		return r;
+	if (!wait_for_answer(b, channel, ms)) {
+		note_late(b, target);
+		pthread_setspecific(b->channel, NULL);
+		close(channel);
+		return -ETIMEDOUT;
+	}
+	r = receive_on(channel, &a, &fd);
+	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
+}
+
 static int ask_for_file(struct broker *b, const struct broker_request *q, int with)
 {
 	struct broker_answer a;
@@ -106,14 +183,12 @@ int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name n
 
 int broker_mapped(struct broker *b, uint32_t target, const struct mapping *map)
 {
-	return ask_for_file(b,
-			    &(struct broker_request){.what = BROKER_MAPPED,
-						     .target = target,
-						     .start = map->start,
-						     .inode = map->inode,
-						     .dev_major = map->dev_major,
-						     .dev_minor = map->dev_minor},
-			    -1);
+	return ask_with_patience(b, &(struct broker_request){.what = BROKER_MAPPED,
+							     .target = target,
+							     .start = map->start,
+							     .inode = map->inode,
+							     .dev_major = map->dev_major,
+							     .dev_minor = map->dev_minor});
 }
 
 static int ask_for_path(struct broker *b, enum broker_what what, uint32_t target, const char *path)
@@ -124,7 +199,7 @@ static int ask_for_path(struct broker *b, enum broker_what what, uint32_t target
 	if (len >= sizeof(q.path))
 		return -ENAMETOOLONG;
 	memcpy(q.path, path, len + 1);
-	return ask_for_file(b, &q, -1);
+	return ask_with_patience(b, &q);
 }
 
 int broker_path(struct broker *b, uint32_t target, const char *path)
@@ -208,6 +283,13 @@ static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
 			 &(struct broker_request){.what = BROKER_SCHEDULE, .tid = tid, .name = realtime, .cpu = nice});
 }
 
+static void deputy_hurry(void *ctx)
+{
+	struct broker *b = ctx;
+
+	atomic_store(&b->hurried, true);
+}
+
 static uint64_t deputy_cpu_ns(void *ctx)
 {
 	const struct broker *b = ctx;
@@ -245,6 +327,7 @@ int broker_use(struct broker *b, struct err *err)
 		.host_path = deputy_host_path,
 		.event = deputy_event,
 		.schedule = deputy_schedule,
+		.hurry = deputy_hurry,
 		.cpu_ns = deputy_cpu_ns,
 	};
 	int r = allow_events(b);
@@ -393,7 +476,8 @@ void broker_free(struct broker *b)
 	if (channel)
 		close_channel(channel);
 	pthread_key_delete(b->channel);
-	channel_end_soon(b->socket, b->child, END_MS);
+	/* A thread of it that waits for a file system does not end. */
+	channel_end_soon(b->socket, b->child, atomic_load(&b->late_ns) ? HURRY_MS : END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
 	for (size_t i = 0; i < BROKER_KIN && i < b->n_kin; i++) /* the pages of the others were never used */

@@ -25,6 +25,7 @@ enum {
 	BROKER_CHANNELS_MAX = 1024,
 	BROKER_MAPS_KEPT = 4, /* processes whose mappings are kept */
 	BROKER_BYTES = 1 << 30, /* limit for all channels together */
+	BROKER_COPY_MAX = 256 << 20, /* bytes of a file that is copied (far.c) */
 	BROKER_KIN = 4096, /* processes remembered after their end, because of those that they started */
 };
 
@@ -53,6 +54,9 @@ struct broker {
 	pthread_mutex_t lock; /* worker: of `socket`; child: of targets and kin */
 	pthread_key_t channel; /* the thread's own, plus 1 */
 	pid_t worker;
+	atomic_bool hurried;
+	_Atomic uint64_t late_ns; /* when a file system last did not answer in time; 0: not lately */
+	_Atomic uint8_t late[BROKER_TARGETS_MAX + 1]; /* how often, by target; the last is for this host's files */
 	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */
 	/* In the child: */
 	struct broker_target targets[BROKER_TARGETS_MAX];
@@ -101,6 +105,14 @@ int broker_open_path(struct broker *b, struct broker_target *t, const struct pro
 int broker_open_host_path(const char *path);
 int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
 
+/* --- far.c --- */
+
+/*
+ * `fd`, or a copy of the file (target_file_is_copy()) if it is on a file system that may not answer. Consumes fd, which may be a
+ * negative errno. -ENOBUFS: too large for a copy. May never return.
+ */
+int broker_bring_near(int fd);
+
 /* --- maps_cache.c --- */
 
 /*
@@ -119,6 +131,9 @@ void broker_maps_forget(struct broker *b); /* at the end */
 int broker_admit_start(struct broker *b);
 
 /* --- serve.c --- */
+
+/* A file in memory for what is passed instead of a file. `flags`: further ones of memfd_create(2). Or -errno. */
+int broker_memory_file(unsigned flags);
 
 /* The child: serves until the other end is closed, or sends an invalid request. */
 void broker_serve(struct broker *b, int socket);

@@ -54,18 +54,25 @@ const char *broker_name(uint32_t name, bool task)
 
 /* --- files --- */
 
+int broker_memory_file(unsigned flags)
+{
+	int fd = memfd_create("jsampler", MFD_CLOEXEC | NOEXEC_SEAL | flags);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("jsampler", MFD_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
+}
+
 /* For a text that is not a file: a file that nobody can write to. */
 static int make_file(const void *bytes, size_t len)
 {
-	CLEANUP(close_at_exit) int fd = memfd_create("jsampler", MFD_CLOEXEC | NOEXEC_SEAL);
+	CLEANUP(close_at_exit) int fd = broker_memory_file(0);
 	char self[40];
 	ssize_t n;
 	int r;
 
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("jsampler", MFD_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	n = write(fd, bytes, len);
 	if (n != (ssize_t)len)
 		return n < 0 ? -errno : -EIO;
@@ -196,7 +203,8 @@ static int open_file(struct broker *b, struct broker_target *t, const struct pro
 	int r;
 
 	become(st);
-	r = q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q) : broker_open_path(b, t, st, q->path);
+	r = broker_bring_near(q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q) :
+							 broker_open_path(b, t, st, q->path));
 	return_to_self();
 	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
 }
@@ -376,7 +384,7 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	case BROKER_SCHEDULE: return schedule(b, q);
 	case BROKER_SIGNAL: return send_signal(b, q->tid);
 	case BROKER_EVENT: r = broker_open_event(b, q, with); break;
-	case BROKER_HOST_PATH: r = broker_open_host_path(q->path); break;
+	case BROKER_HOST_PATH: r = broker_bring_near(broker_open_host_path(q->path)); break;
 	case BROKER_PROC:
 	case BROKER_TASK:
 	case BROKER_DESCENDANTS:

@@ -19,8 +19,10 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/native/names/perfmap.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/target_file.h"
 
 static void perfmap_close_at_exit(struct perfmap **p)
 {
@@ -59,7 +61,7 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)
 		log_info("%s", e.msg);
-	if (r == -EFBIG)
+	if (r == -EFBIG || target_file_why_far(r))
 		budget_refuse(s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
 	if (s->readers->attribution && attribution_refused(s->readers->attribution))
@@ -77,6 +79,8 @@ void session_end_naming(struct session *s)
 {
 	atomic_store(&s->naming_ends, true);
 	budget_cancel(s->files);
+	if (deputy())
+		deputy()->hurry(deputy()->ctx);
 }
 
 int session_add_named(struct named_builder *b, struct named_profile *np)

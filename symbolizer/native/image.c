@@ -8,6 +8,7 @@
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/arch.h"
+#include "symbolizer/target/target_file.h"
 
 /*
  * ELF images through libelf. Never one of its MMAP commands: the target owns the file and may truncate it; a mapping
@@ -125,6 +126,10 @@ int image_open_fd(struct image *im, int fd, struct budget *b)
 		return -ENOEXEC;
 	}
 	im->size = (uint64_t)st.st_size;
+	if (target_file_is_copy(fd) && !take(im, im->size)) {
+		image_close(im);
+		return -E2BIG;
+	}
 	return image_start(im);
 }
 

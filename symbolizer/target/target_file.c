@@ -132,7 +132,7 @@ static int open_by_deputy(struct proc *p, const struct mapping *map)
 	if (r < 0)
 		return r;
 	fd = deputy()->mapped(deputy()->ctx, number, map);
-	if (fd < 0 || is_mapped_file(fd, map) || device_may_differ(fd))
+	if (fd < 0 || target_file_is_copy(fd) || is_mapped_file(fd, map) || device_may_differ(fd))
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -152,8 +152,26 @@ static int open_mapping(struct proc *p, const struct mapping *map)
 	return again >= 0 ? again : worse_error(fd, again);
 }
 
+bool target_file_is_copy(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & TARGET_FILE_SEALS) == TARGET_FILE_SEALS;
+}
+
+const char *target_file_why_far(int code)
+{
+	switch (-code) {
+	case ETIMEDOUT: return "whose file system does not answer";
+	case ENOBUFS: return "too large to be copied from its file system";
+	default: return NULL;
+	}
+}
+
 static int fail(struct err *err, int code, const char *path)
 {
+	if (target_file_why_far(code))
+		return err_set(err, code, "'%s' of the target is not read: a file %s", path, target_file_why_far(code));
 	errno = -code;
 	switch (-code) {
 	case ESTALE: return err_set(err, code, "'%s' is no longer the file that is mapped", path);

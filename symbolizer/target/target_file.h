@@ -1,6 +1,7 @@
 #ifndef JS_TARGET_TARGET_FILE_H
 #define JS_TARGET_TARGET_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -29,5 +30,15 @@ int target_file_open(struct proc *p, const char *path, int *ret, struct err *err
  * -errno.
  */
 int target_file_open_on_host(const char *path);
+
+/*
+ * A deputy passes copies in memory of files on file systems that may not answer (FUSE, NFS); it has checked the files
+ * themselves. They have these seals. For the functions above, -ETIMEDOUT: the file system did not answer in time; -ENOBUFS: the file is
+ * too large for a copy.
+ */
+#define TARGET_FILE_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+bool target_file_is_copy(int fd);
+/* Why not, for a message; NULL: another reason. */
+const char *target_file_why_far(int code);
 
 #endif

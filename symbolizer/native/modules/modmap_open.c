@@ -56,6 +56,8 @@ static int open_debug_file(void *ctx, const char *path)
 	struct modmap *m = ctx;
 	int fd, r = target_file_open(m->proc, path, &fd, NULL);
 
+	if (target_file_why_far(r))
+		budget_refuse(m->budget, 0, "names in the debug file %s, %s,", path, target_file_why_far(r));
 	return r < 0 ? r : fd;
 }
 
@@ -116,6 +118,8 @@ void module_open(struct modmap *m, struct module *mod, const struct span *span)
 		log_info("%s", err.msg[0] ? err.msg : mod->path);
 	if (r == -E2BIG)
 		budget_refuse(m->budget, 0, "names of %s", mod->path);
+	if (target_file_why_far(r))
+		budget_refuse(m->budget, 0, "names of %s, %s,", mod->path, target_file_why_far(r));
 	if (!mod->dso)
 		return;
 	if (m->proc)

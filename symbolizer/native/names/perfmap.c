@@ -137,7 +137,7 @@ static int check_owner(struct proc *proc, int fd, const char *path, struct err *
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s: not a regular file", path);
-	if (st.st_uid != status.euid)
+	if (!target_file_is_copy(fd) && st.st_uid != status.euid)
 		return err_set(err, -EPERM, "%s: belongs to user %u, not to the target's user %u: not used", path,
 			       (unsigned)st.st_uid, (unsigned)status.euid);
 	return 0;

@@ -18,7 +18,7 @@ from shell import check, finish
 
 JS = jvm.jsampler_path()
 SILENT = "whose file system does not answer"
-SOON = 1  # s
+SOON = 1 if os.environ.get("JSAMPLER_STRICT") == "1" else 2  # s; of the machine as it is, other tests beside this one
 PROGRAM = """
 volatile unsigned long n;
 static __attribute__((noinline)) void hidden(void) { for (int i = 0; i < 1000000; i++) n += i; }

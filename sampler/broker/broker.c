@@ -87,7 +87,7 @@ static int ask(struct broker *b, const struct broker_request *q, int fd, struct 
  * For the first file of a file system that is silent, and once there has been one a moment ago. A target gets LATE_MAX
  * of them; after that, its files are not asked for until FORGET_NS have passed.
  */
-enum { PATIENCE_MS = 3000, LESS_PATIENCE_MS = 300, LATE_MAX = 4, HURRY_MS = 100, SLICE_MS = 50 };
+enum { PATIENCE_MS = 4000, LESS_PATIENCE_MS = 300, LATE_MAX = 4, HURRY_MS = 100, SLICE_MS = 50 };
 #define FORGET_NS UINT64_C(60000000000)
 
 /* Without a lock: a child may be forked at any moment. */

@@ -18,6 +18,7 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/target_file.h"
 
 /*
  * Attempts to read a JVM that has just started, at least 20 ms apart (FIND_JVM_NS in
@@ -163,12 +164,15 @@ static enum jvm_state unsupported(struct readers *v, const char *why, const char
 	return JVM_UNSUPPORTED;
 }
 
-/* GraalVM's native images export this; they have neither libjvm.so nor its tables. */
+/*
+ * GraalVM's native images have neither libjvm.so nor its tables, but their heap in a section. Older ones export their version;
+ * programs have no symbols if they are static and stripped.
+ */
 static bool is_native_image(struct readers *v)
 {
 	struct dso *exe = modmap_load_dso(v->modmap, 1);
 
-	return exe && dso_has_variable(exe, "__svm_version_info");
+	return exe && (dso_has_section(exe, ".svm_heap") || dso_has_variable(exe, "__svm_version_info"));
 }
 
 /* A deleted file can still be opened in map_files, with CAP_CHECKPOINT_RESTORE. */
@@ -205,12 +209,17 @@ static enum jvm_state open_hotspot(struct readers *v)
 {
 	struct libjvm l = {.exported_only = v->exported_only};
 	struct err e = {0};
+	char why[160];
 	uint64_t addr;
 	uint32_t id;
 	int r = modmap_find_dso(v->modmap, "libjvm.so", &id, &l.bias);
 
 	if (r == -EACCES)
 		return no_file(v, id);
+	if (target_file_why_far(r)) {
+		snprintf(why, sizeof(why), "the libjvm.so that the target runs is not read: a file %s: ", target_file_why_far(r));
+		return unsupported(v, why, modmap_dso_path(v->modmap, id));
+	}
 	if (r < 0)
 		return no_libjvm(v);
 	l.dso = modmap_dso(v->modmap, id);

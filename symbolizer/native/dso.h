@@ -83,6 +83,7 @@ int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint
 int dso_find_exported(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
 /* Is there such a variable in the file itself? Opens no debug file, which would not tell what the program is. */
 bool dso_has_variable(struct dso *d, const char *name);
+bool dso_has_section(struct dso *d, const char *name); /* likewise */
 bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
 
 /* The row in force at vaddr (cached, borrowed). -ENOENT: no unwind information there. */

@@ -360,6 +360,13 @@ bool dso_has_variable(struct dso *d, const char *name)
 	return dso_find_variable(d, name, &vaddr, &size) == 0;
 }
 
+bool dso_has_section(struct dso *d, const char *name)
+{
+	Elf64_Shdr sh;
+
+	return d->main.elf && image_section(&d->main, name, &sh);
+}
+
 int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size)
 {
 	const struct name_entry *e = exported(d, name);

@@ -134,6 +134,8 @@ static void prefers_the_better_name(void **state)
 	assert_int_equal(dso_find_exported(d, "hidden_work", &v, &size), -ENOENT);
 	assert_false(dso_has_variable(d, "no_such_name"));
 	assert_true(dso_has_variable(d, "sample_sum"));
+	assert_true(dso_has_section(d, ".text"));
+	assert_false(dso_has_section(d, ".svm_heap"));
 	/* Data is found by name only. */
 	assert_int_equal(dso_find_by_name(d, "sample_sum", &v, &size), 0);
 	assert_int_equal(size, 4);

@@ -284,7 +284,7 @@ int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64
 		hit = make_hit(m, s, s->start);
 		if (hit.kind != MODMAP_DSO || !hit.dso) {
 			*ret_id = s->module;
-			r = -EACCES;
+			r = mod->far ? mod->far : -EACCES;
 			continue;
 		}
 		*ret_id = hit.dso_id;

@@ -118,8 +118,10 @@ void module_open(struct modmap *m, struct module *mod, const struct span *span)
 		log_info("%s", err.msg[0] ? err.msg : mod->path);
 	if (r == -E2BIG)
 		budget_refuse(m->budget, 0, "names of %s", mod->path);
-	if (target_file_why_far(r))
+	if (target_file_why_far(r)) {
+		mod->far = r;
 		budget_refuse(m->budget, 0, "names of %s, %s,", mod->path, target_file_why_far(r));
+	}
 	if (!mod->dso)
 		return;
 	if (m->proc)

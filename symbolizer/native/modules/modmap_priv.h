@@ -11,6 +11,7 @@ struct module {
 	uint32_t dev_major, dev_minor;
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
+	int far; /* target_file_why_far() tells why it is not opened; 0: another reason, or it is */
 	bool tried, anon; /* anon: not an ELF file, or shared memory that cannot be opened: code of a JIT */
 };
 

@@ -217,7 +217,8 @@ static enum jvm_state open_hotspot(struct readers *v)
 	if (r == -EACCES)
 		return no_file(v, id);
 	if (target_file_why_far(r)) {
-		snprintf(why, sizeof(why), "the libjvm.so that the target runs is not read: a file %s: ", target_file_why_far(r));
+		snprintf(why, sizeof(why),
+			 "the libjvm.so that the target runs is not read: a file %s: ", target_file_why_far(r));
 		return unsupported(v, why, modmap_dso_path(v->modmap, id));
 	}
 	if (r < 0)

@@ -1,10 +1,12 @@
 #include "sampler/inspect/each_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +20,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 
 /* Small, so that it arrives completely or not at all. */
@@ -34,7 +37,7 @@ _Static_assert(sizeof(struct message) <= 4096, "too large for one piece of a soc
 enum { OWNER_GONE = -1, OWNER_NAMESPACE = -2 };
 
 /* Whose a process is is looked up again if it took so long. */
-enum { CHECK_NS = 50000000 };
+enum { CHECK_NS = 50000000, SLICE_MS = 250 };
 
 struct item {
 	pid_t pid;
@@ -208,6 +211,42 @@ static int patience_ms(const struct run *r)
 	return left < EACH_PATIENCE_MS ? (int)left : EACH_PATIENCE_MS;
 }
 
+/* Could the child run (proc(5), stat), but had the CPU for less than half of the time since *cpu_ns was set? */
+static bool is_starved(pid_t child, uint64_t waited_ns, uint64_t *cpu_ns)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	const char *end = NULL;
+	uint64_t before_ns = *cpu_ns;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+	if (file_read_at(AT_FDCWD, path, 4096, &text, NULL) == 0)
+		end = strrchr(text, ')');
+	return clock_cpu_of_ns(child, cpu_ns) && *cpu_ns - before_ns < waited_ns / 2 && end &&
+	       strncmp(end, ") R", 3) == 0;
+}
+
+/* As poll(2). What a busy machine takes from the child is not counted against the process that it reads. */
+static int wait_for_child(const struct run *r, struct pollfd *p)
+{
+	uint64_t at_ns = clock_monotonic_ns(), counted_ns = 0, cpu_ns = 0;
+	int n, ms;
+
+	clock_cpu_of_ns(r->child.pid, &cpu_ns);
+	do {
+		uint64_t since_ns = at_ns;
+
+		ms = patience_ms(r);
+		n = poll(p, 1, ms < SLICE_MS ? ms : SLICE_MS);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return n;
+		at_ns = clock_monotonic_ns();
+		if (!is_starved(r->child.pid, at_ns - since_ns, &cpu_ns))
+			counted_ns += at_ns - since_ns;
+	} while (ms && counted_ns < EACH_PATIENCE_MS * UINT64_C(1000000));
+	return 0;
+}
+
 static int look_at_rest(struct run *r)
 {
 	const struct bounded_limits limits = {EACH_BYTES, EACH_ALL_MS * UINT64_C(1000000)};
@@ -220,9 +259,7 @@ static int look_at_rest(struct run *r)
 	if (e < 0)
 		return e;
 	p.fd = r->child.fd;
-	do
-		n = poll(&p, 1, patience_ms(r));
-	while (n < 0 && errno == EINTR);
+	n = wait_for_child(r, &p);
 	ns = clock_monotonic_ns() - start;
 	/* A child that ended by itself was killed by what it read. */
 	if (n <= 0 || !take(r)) {

@@ -13,7 +13,7 @@ struct err;
  * replaced when one process takes too long. A child can allocate EACH_BYTES more than the caller has.
  */
 enum {
-	EACH_PATIENCE_MS = 3000, /* per process */
+	EACH_PATIENCE_MS = 3000, /* per process, not counting when no CPU was free */
 	EACH_SLOW_MS = 700, /* once a user's processes have taken so long in all, the user's others come last */
 	EACH_ALL_MS = 9000,
 	EACH_RECORD_MAX = 2048,

@@ -9,9 +9,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,15 +24,38 @@
 #include "tests/support/unkillable.h"
 
 /* PIDs that no process has: only look() gives them a meaning. */
-enum { FIRST = 1 << 23, N = 20, HANGS = FIRST + 7, DIES = FIRST + 9, GREEDY = FIRST + 11, SILENT = FIRST + 13 };
+enum {
+	FIRST = 1 << 23,
+	N = 20,
+	HANGS = FIRST + 7,
+	DIES = FIRST + 9,
+	GREEDY = FIRST + 11,
+	SILENT = FIRST + 13,
+	STARVED = FIRST + 15
+};
+
+static bool starving;
 
 struct seen {
 	int found[N], stuck[N];
 };
 
+/* Beside a process that always runs, for longer than anyone has patience. */
+static void starve(void)
+{
+	const struct sched_param none = {0};
+	uint64_t start_ns = clock_monotonic_ns();
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (clock_monotonic_ns() - start_ns < (EACH_PATIENCE_MS + 500) * UINT64_C(1000000))
+		;
+}
+
 static bool look(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	(void)ctx, (void)failed;
+	if (pid == STARVED && starving)
+		starve();
 	if (pid == HANGS)
 		for (;;)
 			pause();
@@ -111,6 +136,37 @@ static void test_time_is_limited(void **state)
 	assert_true(left >= N / 2);
 	assert_int_equal(s.stuck[HANGS - FIRST] + left, N);
 	assert_true(ns < (EACH_ALL_MS + EACH_PATIENCE_MS) * UINT64_C(1000000));
+}
+
+/* A machine that is busy makes no process silent. */
+static void test_starved(void **state)
+{
+	pid_t pids[1] = {STARVED}, busy = fork();
+	const struct each_process e = {
+		.ctx = &(struct seen){{0}, {0}}, .record = sizeof(pid_t), .look = look, .found = found, .stuck = stuck};
+	const struct seen *s = e.ctx;
+	cpu_set_t all, one;
+	size_t left;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (busy == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sched_setaffinity(0, sizeof(one), &one);
+		for (;;)
+			;
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	starving = true;
+	assert_int_equal(each_process(pids, 1, &e, &left, &(struct err){0}), 0);
+	starving = false;
+	sched_setaffinity(0, sizeof(all), &all);
+	kill(busy, SIGKILL);
+	waitpid(busy, NULL, 0);
+	assert_int_equal(s->stuck[STARVED - FIRST], 0);
+	assert_int_equal(s->found[STARVED - FIRST], 1);
 }
 
 /* --- a child for each */
@@ -405,6 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_holds_up_the_others),
 		cmocka_unit_test(test_time_is_limited),
+		cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_each_has_its_child),
 		cmocka_unit_test(test_answered_but_stays),
 		cmocka_unit_test(test_failure),

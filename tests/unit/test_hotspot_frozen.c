@@ -254,6 +254,39 @@ static void test_parent_moves(void **state)
 	assert_int_equal(copy(), 0);
 }
 
+/* Where the first chunk was before the collector moved it, there is another object now. */
+static void test_first_chunk_is_none(void **state)
+{
+	static uint8_t dst[1 << 16];
+	struct hs_frozen *f = hs_frozen_new(&fake.hs, &fake.mem);
+
+	(void)state;
+	put_chunk(0, false, 0);
+	put(chunk_at(0) + 8, BASE + CONT_KLASS, 8);
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(hs_frozen_copy(f, BASE + THREAD, TID, dst, sizeof(dst)), 0);
+	assert_false(hs_frozen_hopeless(f));
+	put_chunk(0, false, 0);
+	for (int i = 0; i < 100 && hs_frozen_copy(f, BASE + THREAD, TID, dst, sizeof(dst)) == 0; i++)
+		;
+	assert_int_equal(hs_frozen_copy(f, BASE + THREAD, TID, dst, sizeof(dst)), FROZEN_ENTRY + CHUNK_COPIED);
+	hs_frozen_free(f);
+}
+
+/* A JDK whose chunks have other fields. */
+static void test_chunks_of_another_kind(void **state)
+{
+	static uint8_t dst[1 << 16];
+	struct hs_frozen *f = hs_frozen_new(&fake.hs, &fake.mem);
+
+	(void)state;
+	put_chunk(0, false, 0);
+	put_symbol(SP_NAME, "xx");
+	assert_int_equal(hs_frozen_copy(f, BASE + THREAD, TID, dst, sizeof(dst)), 0);
+	assert_true(hs_frozen_hopeless(f));
+	hs_frozen_free(f);
+}
+
 static void test_empty_chunk_that_is_its_own_parent(void **state)
 {
 	(void)state;
@@ -296,6 +329,8 @@ int main(void)
 		cmocka_unit_test_setup(test_chunks, setup),
 		cmocka_unit_test_setup(test_foreign_chunk, setup),
 		cmocka_unit_test_setup(test_parent_moves, setup),
+		cmocka_unit_test_setup(test_first_chunk_is_none, setup),
+		cmocka_unit_test_setup(test_chunks_of_another_kind, setup),
 		cmocka_unit_test_setup(test_empty_chunk_that_is_its_own_parent, setup),
 		cmocka_unit_test_setup(test_circle_of_chunks, setup),
 		cmocka_unit_test_setup(test_many_empty_chunks, setup),

@@ -14,7 +14,8 @@
  */
 enum {
 	PARENTS_MAX = 64, /* including empty ones: a program can make a chunk the parent of any chunk, even of itself */
-	LEARN_MAX = 1000, /* continuations to try for learning the layout */
+	LEARN_MAX = 1000, /* continuations to try for learning the layout; after that, one of LEARN_SELDOM */
+	LEARN_SELDOM = 64,
 	NAMES = 4, /* classes known to be continuations */
 	STACK_ALIGN = 7, /* the low bits of a layout helper are flags */
 };
@@ -78,7 +79,10 @@ static int32_t chunk_field(struct hs_frozen *f, const char *name, const char *si
 	return klass_field_offset(&f->jvm, f->chunk_klass, name, sig);
 }
 
-/* Learns the layout from the first continuation with a chunk. Classes of the boot loader are never unloaded. */
+/*
+ * Learns the layout from the first continuation with a chunk; one without shows nothing, and where a collector has just moved
+ * one there may be anything. Sets `tried` if the JVM has other fields. Classes of the boot loader are never unloaded.
+ */
 static bool learn(struct hs_frozen *f, uint64_t cont)
 {
 	uint64_t klass = klass_find_super(&f->jvm, oop_klass(&f->jvm, cont), "jdk/internal/vm/Continuation"), chunk;
@@ -87,12 +91,14 @@ static bool learn(struct hs_frozen *f, uint64_t cont)
 	if (!klass)
 		return false;
 	f->tail = klass_field_offset(&f->jvm, klass, "tail", "Ljdk/internal/vm/StackChunk;");
-	if (f->tail < 0 || !oop_load(&f->jvm, cont + (uint64_t)f->tail, &chunk))
+	f->tried = f->tail < 0;
+	if (f->tried || !oop_load(&f->jvm, cont + (uint64_t)f->tail, &chunk))
 		return false;
 	f->chunk_klass = oop_klass(&f->jvm, chunk);
 	if (!f->chunk_klass || !klass_name_is(&f->jvm, f->chunk_klass, "jdk/internal/vm/StackChunk") ||
 	    !jvm_get(&f->jvm, f->chunk_klass, f->jvm.l.klass_layout_helper, &helper))
 		return false;
+	f->tried = true;
 	f->words = (helper & UINT32_MAX) & ~(uint64_t)STACK_ALIGN;
 	f->parent = chunk_field(f, "parent", "Ljdk/internal/vm/StackChunk;");
 	f->size = chunk_field(f, "size", "I");
@@ -163,8 +169,8 @@ static bool state_read(struct hs_frozen *f, uint64_t java_thread, struct frozen_
 	    !object_ok(ret->entry) || !mem_read_u64(f->jvm.mem, ret->entry + HS_ENTRY_CONTINUATION, &ret->cont) ||
 	    !object_ok(ret->cont) || !is_continuation(f, oop_klass(&f->jvm, ret->cont)))
 		return false;
-	if (!f->known && !f->tried && !learn(f, ret->cont)) /* a continuation without a chunk shows nothing */
-		f->tried = f->tail < 0 || f->chunk_klass != 0 || ++f->layout_tries == LEARN_MAX;
+	if (!f->known && !f->tried && (++f->layout_tries <= LEARN_MAX || f->layout_tries % LEARN_SELDOM == 0))
+		learn(f, ret->cont);
 	return f->known && oop_load(&f->jvm, ret->cont + (uint64_t)f->tail, &ret->tail) && chain_read(f, ret);
 }
 

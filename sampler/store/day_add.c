@@ -2,125 +2,23 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 
-#include "sampler/model/frame_key.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/dictionary.h"
-#include "sampler/store/frame_bits.h"
+#include "sampler/store/stacks_in.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Maps the profile's numbers to the day's; 0: not yet known, or none. UINT32_MAX in any of them: out of memory. */
 struct adding {
 	struct day *day;
-	const struct named_profile *np;
-	uint32_t *functions, *mappings, *nodes; /* nodes: by stack */
+	struct stacks_in in;
 };
 
 static void adding_done(struct adding *a)
 {
-	free(a->functions);
-	free(a->mappings);
-	free(a->nodes);
-}
-
-static uint32_t text_id(struct adding *a, uint32_t string)
-{
-	return dictionary_string(a->day->dict, named_string(a->np, string));
-}
-
-/* The number of a row of strings. */
-static uint32_t texts_id(struct adding *a, enum dictionary_table t, uint32_t one, uint32_t two, uint32_t three)
-{
-	uint32_t row[] = {text_id(a, one), text_id(a, two), text_id(a, three)};
-
-	if (row[0] == UINT32_MAX || row[1] == UINT32_MAX || row[2] == UINT32_MAX)
-		return UINT32_MAX;
-	return dictionary_id(a->day->dict, t, row);
-}
-
-static uint32_t function_id(struct adding *a, uint32_t function)
-{
-	const struct named_function *f = &a->np->functions[function];
-
-	if (function && !a->functions[function])
-		a->functions[function] = texts_id(a, DICT_FUNCTIONS, f->name, f->system_name, f->file);
-	return a->functions[function];
-}
-
-static uint32_t mapping_id(struct adding *a, uint32_t mapping)
-{
-	const struct named_mapping *m = &a->np->mappings[mapping];
-
-	if (mapping && !a->mappings[mapping])
-		a->mappings[mapping] = texts_id(a, DICT_MAPPINGS, m->file, m->build_id, 0);
-	return a->mappings[mapping];
-}
-
-/* Adds the innermost n frames of one location, outermost first; all others are marked as joined. */
-static uint32_t add_location(struct adding *a, const struct named_location *l, uint32_t n, uint32_t parent)
-{
-	struct dictionary *dict = a->day->dict;
-
-	for (uint32_t i = n; i-- && parent != UINT32_MAX;) {
-		const struct named_line *line = &a->np->lines[l->first_line + i];
-		uint32_t frame[] = {function_id(a, line->function), mapping_id(a, l->mapping),
-				    frame_bits(line, i + 1 < n)};
-		uint32_t node[] = {parent, 0, (uint32_t)line->line};
-
-		if (frame[0] == UINT32_MAX || frame[1] == UINT32_MAX)
-			return UINT32_MAX;
-		node[1] = dictionary_id(dict, DICT_FRAMES, frame);
-		parent = node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
-	}
-	return parent;
-}
-
-static const struct named_location *location_of(const struct adding *a, const struct named_stack *st, uint32_t k)
-{
-	return &a->np->locations[a->np->stack_locations[st->first + k]];
-}
-
-/* The root in place of what is not kept. */
-static uint32_t truncated_node(struct adding *a)
-{
-	struct dictionary *dict = a->day->dict;
-	const struct named_line line = {.kind = NAMED_MARK};
-	uint32_t name = dictionary_string(dict, frame_mark_text(MARK_TRUNCATED)), row[] = {name, 0, 0};
-	uint32_t frame[] = {0, 0, frame_bits(&line, false)}, node[] = {0, 0, 0};
-
-	if (name != UINT32_MAX)
-		frame[0] = dictionary_id(dict, DICT_FUNCTIONS, row);
-	if (name == UINT32_MAX || frame[0] == UINT32_MAX)
-		return UINT32_MAX;
-	node[1] = dictionary_id(dict, DICT_FRAMES, frame);
-	return node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
-}
-
-/* What is deeper than a file may have loses its outer frames. */
-static uint32_t add_stack(struct adding *a, const struct named_stack *st)
-{
-	uint32_t k = 0, n = 0, left = DICT_DEPTH_MAX - 1, node = 0;
-
-	for (; k < st->n && (n = location_of(a, st, k)->n_lines) <= left; k++)
-		left -= n;
-	if (k < st->n)
-		node = truncated_node(a);
-	if (k < st->n && left && node != UINT32_MAX)
-		node = add_location(a, location_of(a, st, k), left, node);
-	while (k-- && node != UINT32_MAX)
-		node = add_location(a, location_of(a, st, k), location_of(a, st, k)->n_lines, node);
-	return node;
-}
-
-static uint32_t stack_node(struct adding *a, uint32_t stack)
-{
-	if (!a->nodes[stack])
-		a->nodes[stack] = add_stack(a, &a->np->stacks[stack]);
-	return a->nodes[stack];
+	stacks_in_done(&a->in);
 }
 
 /* "http-nio-8080-exec-12" -> "http-nio-#-exec-#": threads of a pool are counted together. */
@@ -141,9 +39,9 @@ static uint32_t label_id(struct adding *a, const struct named_sample *s)
 	char pool[256];
 	uint32_t row[2];
 
-	pool_name(named_string(a->np, s->thread), pool, sizeof(pool));
+	pool_name(named_string(a->in.np, s->thread), pool, sizeof(pool));
 	row[0] = dictionary_string(a->day->dict, pool);
-	row[1] = text_id(a, s->state);
+	row[1] = stacks_in_text(&a->in, s->state);
 	if (row[0] == UINT32_MAX || row[1] == UINT32_MAX)
 		return UINT32_MAX;
 	return dictionary_id(a->day->dict, DICT_LABELS, row);
@@ -153,9 +51,9 @@ static int count_samples(struct adding *a, struct bucket *b)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < a->np->n_samples; i++) {
-		const struct named_sample *s = &a->np->samples[i];
-		uint32_t node = stack_node(a, s->stack), label = label_id(a, s);
+	for (uint32_t i = 0; r == 0 && i < a->in.np->n_samples; i++) {
+		const struct named_sample *s = &a->in.np->samples[i];
+		uint32_t node = stacks_in_node(&a->in, s->stack), label = label_id(a, s);
 
 		r = node == UINT32_MAX || label == UINT32_MAX ? -ENOMEM :
 								bucket_count(b, node, label, s->count, s->weight);
@@ -185,13 +83,13 @@ static int add_notes(struct adding *a, const struct store_target *t, int64_t tar
 {
 	int r = 0;
 
-	for (uint32_t i = 1; r == 0 && i < a->np->n_functions; i++) {
-		const struct named_compile *c = &a->np->functions[i].compile;
-		int64_t why = text_id(a, c->why_interpreted), function;
+	for (uint32_t i = 1; r == 0 && i < a->in.np->n_functions; i++) {
+		const struct named_compile *c = &a->in.np->functions[i].compile;
+		int64_t why = stacks_in_text(&a->in, c->why_interpreted), function;
 
 		if (!c->why_interpreted && !c->c1_ms && !c->c2_ms && !c->not_entrant)
 			continue;
-		function = function_id(a, i);
+		function = stacks_in_function(&a->in, i);
 		if (function == UINT32_MAX || why == UINT32_MAX)
 			return err_set(err, -ENOMEM, "out of memory");
 		r = day_step(a->day,
@@ -204,29 +102,16 @@ static int add_notes(struct adding *a, const struct store_target *t, int64_t tar
 	return r;
 }
 
-static int64_t event_id(struct day *d, const struct named_meta *m)
-{
-	uint32_t row[] = {dictionary_string(d->dict, m->event), dictionary_string(d->dict, m->unit)};
-
-	return row[0] == UINT32_MAX || row[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(d->dict, DICT_EVENTS, row);
-}
-
 int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
 		    struct err *err)
 {
 	CLEANUP(bucket_done) struct bucket b = {0};
 	CLEANUP(adding_done)
-	struct adding a = {
-		.day = d,
-		.np = np,
-		.functions = calloc((size_t)np->n_functions + 1, sizeof(uint32_t)),
-		.mappings = calloc((size_t)np->n_mappings + 1, sizeof(uint32_t)),
-		.nodes = calloc((size_t)np->n_stacks + 1, sizeof(uint32_t)),
-	};
-	int64_t target = 0, event = event_id(d, &np->meta);
+	struct adding a = {.day = d};
+	int64_t target = 0, event;
 	int r;
 
-	if (!a.functions || !a.mappings || !a.nodes || event == UINT32_MAX)
+	if (stacks_in_begin(&a.in, d->dict, np) < 0 || (event = stacks_in_event(&a.in)) == UINT32_MAX)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = day_target(d, t, &target, err);
 	if (r == 0)

@@ -1,35 +1,27 @@
 #include "sampler/store/day_read.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_targets.h"
 #include "sampler/store/dictionary.h"
-#include "sampler/store/frame_bits.h"
+#include "sampler/store/stacks_out.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/vec.h"
 
-/* Maps numbers of the day to those of the builder; 0: not yet known, or none. */
 struct reading {
 	struct day *day;
 	struct named_builder *b;
-	uint32_t *functions, *mappings;
-	VEC(struct named_line) lines;
-	VEC(uint32_t) locations;
+	struct stacks_out out;
 	day_numbers targets; /* those that the query selects, ascending */
 	struct bucket sum;
 };
 
 static void reading_done(struct reading *rd)
 {
-	free(rd->functions);
-	free(rd->mappings);
-	vec_done(&rd->lines);
-	vec_done(&rd->locations);
+	stacks_out_done(&rd->out);
 	vec_done(&rd->targets);
 	bucket_done(&rd->sum);
 }
@@ -82,52 +74,6 @@ static int add_buckets(struct reading *rd, const struct store_query *q, int64_t 
 
 /* --- names --- */
 
-static uint32_t function_id(struct reading *rd, uint32_t id)
-{
-	const uint32_t *row = dictionary_row(rd->day->dict, DICT_FUNCTIONS, id);
-
-	if (id && !rd->functions[id])
-		rd->functions[id] = named_builder_function(rd->b, text(rd, row[0]), text(rd, row[1]), text(rd, row[2]));
-	return rd->functions[id];
-}
-
-static uint32_t mapping_id(struct reading *rd, uint32_t id)
-{
-	const uint32_t *row = dictionary_row(rd->day->dict, DICT_MAPPINGS, id);
-
-	if (id && !rd->mappings[id])
-		rd->mappings[id] = named_builder_mapping(rd->b, text(rd, row[0]), text(rd, row[1]));
-	return rd->mappings[id];
-}
-
-/* From leaf to root: a location ends at the first frame that is not joined to its caller. */
-static bool collect_locations(struct reading *rd, uint32_t node)
-{
-	const struct dictionary *dict = rd->day->dict;
-
-	rd->locations.n = rd->lines.n = 0;
-	while (node) {
-		const uint32_t *n = dictionary_row(dict, DICT_NODES, node),
-			       *frame = dictionary_row(dict, DICT_FRAMES, n[1]);
-		struct named_line line = frame_bits_line(frame[2]);
-		uint32_t location;
-
-		line.function = function_id(rd, frame[0]);
-		line.line = (int32_t)n[2];
-		if (!vec_push(&rd->lines, line))
-			return false;
-		node = n[0];
-		if (frame_bits_joined(frame[2]) && node)
-			continue;
-		location =
-			named_builder_location(rd->b, mapping_id(rd, frame[1]), 0, rd->lines.v, (uint32_t)rd->lines.n);
-		if (!vec_push(&rd->locations, location))
-			return false;
-		rd->lines.n = 0;
-	}
-	return true;
-}
-
 /* false: the stacks that are read are too many. The sample counts as lost. */
 static bool has_room(const struct reading *rd, const struct bucket_count *c, struct day_sums *sum)
 {
@@ -151,9 +97,7 @@ static int name_samples(struct reading *rd, struct day_sums *sum)
 
 		if (!has_room(rd, c, sum))
 			continue;
-		if (!collect_locations(rd, c->node))
-			return -ENOMEM;
-		s.stack = named_builder_stack(rd->b, rd->locations.v, (uint32_t)rd->locations.n);
+		s.stack = stacks_out_stack(&rd->out, c->node);
 		s.thread = named_builder_string(rd->b, text(rd, label[0]));
 		s.state = named_builder_string(rd->b, text(rd, label[1]));
 		if (named_builder_sample(rd->b, &s) == UINT32_MAX)
@@ -180,11 +124,12 @@ static void note_compile(struct reading *rd, sqlite3_stmt *s, int64_t start_s)
 	};
 
 	/* Functions without samples are not needed. */
-	if (function <= 0 || function >= dictionary_count(rd->day->dict, DICT_FUNCTIONS) || !rd->functions[function])
+	if (function <= 0 || function >= dictionary_count(rd->day->dict, DICT_FUNCTIONS) ||
+	    !rd->out.functions[function])
 		return;
 	if (why > 0 && why < dictionary_count(rd->day->dict, DICT_STRINGS))
 		c.why_interpreted = named_builder_string(rd->b, text(rd, (uint32_t)why));
-	named_builder_compile(rd->b, rd->functions[function], &c);
+	named_builder_compile(rd->b, rd->out.functions[function], &c);
 }
 
 static int read_notes(struct reading *rd, int64_t start_s, struct err *err)
@@ -216,16 +161,11 @@ int day_read(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 	     struct day_sums *sum, struct err *err)
 {
 	CLEANUP(reading_done)
-	struct reading rd = {
-		.day = d,
-		.b = b,
-		.functions = calloc(dictionary_count(d->dict, DICT_FUNCTIONS), sizeof(uint32_t)),
-		.mappings = calloc(dictionary_count(d->dict, DICT_MAPPINGS), sizeof(uint32_t)),
-	};
+	struct reading rd = {.day = d, .b = b};
 	uint32_t before = sum->buckets;
 	int r;
 
-	if (!rd.functions || !rd.mappings)
+	if (stacks_out_begin(&rd.out, d->dict, b) < 0)
 		return no_memory(err);
 	r = day_choose_targets(d, q, &rd.targets, sum, err);
 	if (r == 0)

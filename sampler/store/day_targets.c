@@ -24,6 +24,17 @@ static size_t label_matches(const struct store_query *q, const char *key, const 
 	return n;
 }
 
+bool store_query_takes(const struct store_query *q, const struct store_target *t)
+{
+	size_t matches = 0;
+
+	for (size_t i = 0; i < t->n_labels; i++)
+		matches += label_matches(q, t->labels[i].key, t->labels[i].value);
+	if (q->pid && (q->pid != t->pid || q->start_ticks != t->start_ticks || strcmp(q->boot_id, t->boot_id) != 0))
+		return false;
+	return matches >= q->n_labels;
+}
+
 /* Keeps the first value; "" if others differ. */
 static void note_text(char *dst, size_t size, const char *value, bool first)
 {

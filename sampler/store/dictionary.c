@@ -110,6 +110,21 @@ void dictionary_free(struct dictionary *d)
 	free(d);
 }
 
+void dictionary_seal(struct dictionary *d)
+{
+	for (int t = 0; t < DICT_TABLES; t++)
+		slots_done(&d->rows[t].index);
+}
+
+size_t dictionary_bytes(const struct dictionary *d)
+{
+	size_t n = strtab_bytes(d->strings) + d->rows[DICT_NODES].cap * sizeof(*d->depths);
+
+	for (int t = 0; t < DICT_TABLES; t++)
+		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index);
+	return n;
+}
+
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row)
 {
 	struct dictionary_rows *r = &d->rows[t];

@@ -1,6 +1,7 @@
 #ifndef JS_STORE_DICTIONARY_H
 #define JS_STORE_DICTIONARY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbolizer/base/slots.h"
@@ -46,6 +47,9 @@ struct dictionary {
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
+/* Frees what only adding needs: nothing may be added from then on. */
+void dictionary_seal(struct dictionary *d);
+size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 
 /*
  * The number of a row, added if new; `row` has one number per column of the table. The parent of a new node must be less

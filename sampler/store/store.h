@@ -82,6 +82,7 @@ struct store_query {
 	uint64_t start_ticks;
 };
 
+bool store_query_takes(const struct store_query *q, const struct store_target *t);
 /*
  * Opens everything that a query needs, so that store_view_read() opens, locks and creates no file (closed.h).
  * -ENOENT: no store. Unreadable files are left out, with a message.

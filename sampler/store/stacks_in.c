@@ -1,0 +1,132 @@
+#include "sampler/store/stacks_in.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sampler/model/frame_key.h"
+#include "sampler/model/named_profile.h"
+#include "sampler/store/dictionary.h"
+#include "sampler/store/frame_bits.h"
+
+int stacks_in_begin(struct stacks_in *a, struct dictionary *dict, const struct named_profile *np)
+{
+	*a = (struct stacks_in){
+		.dict = dict,
+		.np = np,
+		.functions = calloc((size_t)np->n_functions + 1, sizeof(uint32_t)),
+		.mappings = calloc((size_t)np->n_mappings + 1, sizeof(uint32_t)),
+		.nodes = calloc((size_t)np->n_stacks + 1, sizeof(uint32_t)),
+	};
+	return a->functions && a->mappings && a->nodes ? 0 : -ENOMEM;
+}
+
+void stacks_in_done(struct stacks_in *a)
+{
+	free(a->functions);
+	free(a->mappings);
+	free(a->nodes);
+}
+
+uint32_t stacks_in_text(struct stacks_in *a, uint32_t string)
+{
+	return dictionary_string(a->dict, named_string(a->np, string));
+}
+
+/* The number of a row of strings. */
+static uint32_t texts_id(struct stacks_in *a, enum dictionary_table t, uint32_t one, uint32_t two, uint32_t three)
+{
+	uint32_t row[] = {stacks_in_text(a, one), stacks_in_text(a, two), stacks_in_text(a, three)};
+
+	if (row[0] == UINT32_MAX || row[1] == UINT32_MAX || row[2] == UINT32_MAX)
+		return UINT32_MAX;
+	return dictionary_id(a->dict, t, row);
+}
+
+uint32_t stacks_in_function(struct stacks_in *a, uint32_t function)
+{
+	const struct named_function *f = &a->np->functions[function];
+
+	if (function && !a->functions[function])
+		a->functions[function] = texts_id(a, DICT_FUNCTIONS, f->name, f->system_name, f->file);
+	return a->functions[function];
+}
+
+static uint32_t mapping_id(struct stacks_in *a, uint32_t mapping)
+{
+	const struct named_mapping *m = &a->np->mappings[mapping];
+
+	if (mapping && !a->mappings[mapping])
+		a->mappings[mapping] = texts_id(a, DICT_MAPPINGS, m->file, m->build_id, 0);
+	return a->mappings[mapping];
+}
+
+/* Adds the innermost n frames of one location, outermost first; all others are marked as joined. */
+static uint32_t add_location(struct stacks_in *a, const struct named_location *l, uint32_t n, uint32_t parent)
+{
+	struct dictionary *dict = a->dict;
+
+	for (uint32_t i = n; i-- && parent != UINT32_MAX;) {
+		const struct named_line *line = &a->np->lines[l->first_line + i];
+		uint32_t frame[] = {stacks_in_function(a, line->function), mapping_id(a, l->mapping),
+				    frame_bits(line, i + 1 < n)};
+		uint32_t node[] = {parent, 0, (uint32_t)line->line};
+
+		if (frame[0] == UINT32_MAX || frame[1] == UINT32_MAX)
+			return UINT32_MAX;
+		node[1] = dictionary_id(dict, DICT_FRAMES, frame);
+		parent = node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
+	}
+	return parent;
+}
+
+static const struct named_location *location_of(const struct stacks_in *a, const struct named_stack *st, uint32_t k)
+{
+	return &a->np->locations[a->np->stack_locations[st->first + k]];
+}
+
+/* The root in place of what is not kept. */
+static uint32_t truncated_node(struct stacks_in *a)
+{
+	struct dictionary *dict = a->dict;
+	const struct named_line line = {.kind = NAMED_MARK};
+	uint32_t name = dictionary_string(dict, frame_mark_text(MARK_TRUNCATED)), row[] = {name, 0, 0};
+	uint32_t frame[] = {0, 0, frame_bits(&line, false)}, node[] = {0, 0, 0};
+
+	if (name != UINT32_MAX)
+		frame[0] = dictionary_id(dict, DICT_FUNCTIONS, row);
+	if (name == UINT32_MAX || frame[0] == UINT32_MAX)
+		return UINT32_MAX;
+	node[1] = dictionary_id(dict, DICT_FRAMES, frame);
+	return node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
+}
+
+/* What is deeper than a file may have loses its outer frames. */
+static uint32_t add_stack(struct stacks_in *a, const struct named_stack *st)
+{
+	uint32_t k = 0, n = 0, left = DICT_DEPTH_MAX - 1, node = 0;
+
+	for (; k < st->n && (n = location_of(a, st, k)->n_lines) <= left; k++)
+		left -= n;
+	if (k < st->n)
+		node = truncated_node(a);
+	if (k < st->n && left && node != UINT32_MAX)
+		node = add_location(a, location_of(a, st, k), left, node);
+	while (k-- && node != UINT32_MAX)
+		node = add_location(a, location_of(a, st, k), location_of(a, st, k)->n_lines, node);
+	return node;
+}
+
+uint32_t stacks_in_node(struct stacks_in *a, uint32_t stack)
+{
+	if (!a->nodes[stack])
+		a->nodes[stack] = add_stack(a, &a->np->stacks[stack]);
+	return a->nodes[stack];
+}
+
+uint32_t stacks_in_event(struct stacks_in *a)
+{
+	const struct named_meta *m = &a->np->meta;
+	uint32_t row[] = {dictionary_string(a->dict, m->event), dictionary_string(a->dict, m->unit)};
+
+	return row[0] == UINT32_MAX || row[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(a->dict, DICT_EVENTS, row);
+}

@@ -43,6 +43,7 @@ struct session_options {
 	struct engine_options engine_options;
 	struct profile_options profile;
 	uint64_t slice_ns; /* width of time slices that are counted separately; 0: none */
+	uint64_t slice_lead_ns; /* the first one begins that long before sampling, or before the last session_take() */
 	struct naming_options show;
 	enum bridge_mode bridge;
 	/* Until its execve(2) the process runs this program's own code, so earlier samples are not the target's (perf
@@ -82,7 +83,7 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
 /*
  * The same of what was counted since the last call, or since sampling began; counting begins anew. Readers and copies
  * stay, so it costs no more than naming what is new. In the thread of session_run(), between two samples (not from a
- * part); not with children, slices or a snapshot. On failure, nothing has changed.
+ * part); not with children or a snapshot. On failure, nothing has changed.
  */
 int session_take(struct session *s, struct named_profile **ret, struct err *err);
 /* What the JVM says of itself (hotspot.h), in the same thread; NULL: it is not a JVM, or not one that can be read yet. */

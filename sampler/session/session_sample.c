@@ -20,12 +20,12 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-/* Slices begin with sampling. Samples of a recording have times of their own. */
+/* Slices begin with sampling, or before, where samples may come late. Samples of a recording have times of their own. */
 static void begin_slices(struct session *s, uint64_t sample_ns)
 {
 	if (s->sliced_from_ns || !s->o.slice_ns)
 		return;
-	s->sliced_from_ns = s->o.replay ? sample_ns : s->started_ns;
+	s->sliced_from_ns = s->o.replay ? sample_ns : (s->taken.ns ? s->taken.ns : s->started_ns) - s->o.slice_lead_ns;
 	profile_slices(s->profile, s->o.slice_ns, s->sliced_from_ns);
 }
 

@@ -56,11 +56,12 @@ static int name_all(struct session *s, struct named_builder *b)
 	return r;
 }
 
-static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now)
+static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now,
+			       uint64_t realtime_ns)
 {
 	s->taken = (struct session_taken){
 		.ns = s->started_ns + now->elapsed_ns,
-		.realtime_ns = clock_realtime_ns(),
+		.realtime_ns = realtime_ns,
 		.lost = now->engine.lost,
 		.totals = now->totals,
 	};
@@ -69,15 +70,19 @@ static void begin_next_profile(struct session *s, struct profile *fresh, const s
 	s->epochs.n = 0;
 	parts_call(&s->parts, renewed, s->profile, fresh);
 	session_replace_profile(s, fresh);
+	s->sliced_from_ns = 0; /* from now on */
 }
 
 int session_take(struct session *s, struct named_profile **ret, struct err *err)
 {
 	const struct session_summary now = session_summary(s);
+	const uint64_t realtime_ns = clock_realtime_ns();
 	struct named_builder *b = named_builder_new();
 	struct profile *fresh = session_new_profile(s);
 	struct named_profile *np = NULL;
 
+	if (b)
+		named_builder_meta(b)->slice_ns = profile_slice_ns(s->profile);
 	if (b && fresh && name_all(s, b) == 0) {
 		fill_meta(s, b, &now);
 		np = named_builder_take(b);
@@ -88,7 +93,7 @@ int session_take(struct session *s, struct named_profile **ret, struct err *err)
 		profile_free(fresh);
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
 	}
-	begin_next_profile(s, fresh, &now);
+	begin_next_profile(s, fresh, &now, realtime_ns);
 	*ret = np;
 	return 0;
 }

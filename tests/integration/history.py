@@ -255,6 +255,24 @@ def series(path):
     check("before the history", get_json(path, "/api/v1/series?from=1&to=100000")["series"] == [])
 
 
+def recent(path):
+    """The last hour by 20 ms: step n of each target begins 10 n seconds ago, and has its samples n % 5 cells later."""
+    to = int(time.time()) + 1
+    found = get_json(path, "/api/v1/heatmap?step=20ms&from=%d&to=%d" % (to - 200, to))
+    at = [(i, n) for i, n in enumerate(found["samples"]) if n]
+    check("cells of 20 ms", found["step_ms"] == 20 and len(found["samples"]) == 10000 and found["from"] == to - 200, found["step_ms"])
+    check("all samples, where they were", sum(n for _, n in at) == ALL and len(at) == STEPS and
+          [i % 50 for i, _ in reversed(at)] == [n % 5 for n in range(STEPS)], at)
+    begin = to - 200 + at[-1][0] * 0.02  # of one cell
+    for query, n in (("", 6), ("&label.service=bank", 2), ("&thread=exec-1", 6), ("&thread=exec-1%24", 0), ("&method=B.hash", 6), ("&method=B.hash&self=1", 0)):
+        found = get_json(path, "/api/v1/heatmap?step=20ms&from=%.3f&to=%.3f%s" % (begin, begin + 0.02, query))
+        check("one cell%s" % query, found["samples"] == [n], found)
+    status, _, body = get(path, "/api/v1/profile?exact=1&from=1h&thread=x")
+    check("a range from before the memory begins", status == 404 and b"begins at" in body, body)
+    status, _, body = get(path, "/api/v1/profile?exact=1&from=%d" % (to - 1))
+    check("a range without samples", status == 404, body)
+
+
 def differences(path):
     """Against the profiles of both sides."""
     def sides(query):
@@ -309,7 +327,8 @@ def wrong_questions(path):
                            ("/api/v1/targets?target=x", 400), ("/api/v1/targets?target=b:0:1", 400), ("/api/v1/targets?target=b:99999999999:1", 400),
                            ("/api/v1/series?from=1d&step=10", 400), ("/api/v1/series?step=7", 400), ("/api/v1/series?step=", 400),
                            ("/api/v1/series?step=99999999999999999999", 400), ("/api/v1/series?by=x", 400), ("/api/v1/series?by=label.", 400),
-                           ("/api/v1/series?self=yes", 400), ("/api/v1/series?method=", 400), ("/api/v1/series?method=" + "a" * 256, 400),
+                           ("/api/v1/series?self=yes", 400), ("/api/v1/heatmap?step=20ms&from=2h", 400), ("/api/v1/heatmap?step=21ms", 400), ("/api/v1/profile?exact=2", 400),
+                           ("/api/v1/profile?thread=x", 400), ("/api/v1/profile?exact=1&thread=(", 400), ("/api/v1/profile?from=1.5.5", 400), ("/api/v1/profile?from=.", 400), ("/api/v1/series?method=", 400), ("/api/v1/series?method=" + "a" * 256, 400),
                            ("/api/v1/series?method=(", 400), ("/api/v1/series?method=a{255}{255}{255}", 400), ("/api/v1/series?method=" + "(" * 200, 400),
                            ("/api/v1/series?method=((((((((((((((((a%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B)%2B%24", 200),
                            ("/api/v1/diff?format=pprof", 400), ("/api/v1/profile?format=json", 400), ("/api/v1/diff?against=x", 400),
@@ -332,7 +351,7 @@ def noise(path):
     """Anything at all: the keeper answers, or hangs up, and goes on."""
     rng = random.Random(4711)
     words = ["from", "to", "target", "label.service", "event", "format", "=", "&", "%00", "%ff", "9" * 30, "-1", "30m", "*" * 50, "\\", "7c1f:1:4711",
-             "html", "text", "?", "%", "1", "label.", "against", "against.label.", "against.target", "method", "by", "step", "self", "(a+)", "[^"]
+             "html", "text", "?", "%", "1", "label.", "against", "against.label.", "against.target", "exact=1", "step=20ms", "thread", "1.5", "method", "by", "step", "self", "(a+)", "[^"]
     end = time.monotonic() + 2
     n = 0
     while time.monotonic() < end:
@@ -421,6 +440,7 @@ def main():
             as_documented(path)
             doctor(path, "ok", "has no gap in the last day")
             series(path)
+            recent(path)
             differences(path)
             by_scrapers(path, folder)
             wrong_questions(path)

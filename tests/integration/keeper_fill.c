@@ -1,6 +1,6 @@
 /*
  * keeper_fill DIR SOCKET TARGETS STEPS [TOKEN]: a keeper of the history in DIR that answers on SOCKET ("-": on none), fed with STEPS
- * steps up to now of each target. A capture of PID 1 brings two samples, one of 2 none, one of 3 does not end, others are refused. Prints "ready", its PID and the port where it asks for the token (0: none) when all is stored, and
+ * steps up to now of each target; step n has its samples n % 5 * 20 ms after its start. A capture of PID 1 brings two samples, one of 2 none, one of 3 does not end, others are refused. Prints "ready", its PID and the port where it asks for the token (0: none) when all is stored, and
  * stops it at the end of stdin. Its status is the keeper's.
  */
 #include <errno.h>
@@ -99,7 +99,7 @@ static void copy_out(int said)
 
 int main(int argc, char **argv)
 {
-	struct keeper_options o = {.listener = -1, .tcp = -1, .flush_ns = SECOND / 20};
+	struct keeper_options o = {.listener = -1, .tcp = -1, .flush_ns = SECOND / 20, .ring_bytes = 32 << 20};
 	struct keeper_child k;
 	unsigned port = 0;
 	int status;

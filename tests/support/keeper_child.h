@@ -148,10 +148,13 @@ static inline void feed_target(int feed, uint32_t number, pid_t pid)
 static inline void feed_profile(int feed, uint32_t number, uint64_t at_s, uint32_t which, uint64_t count)
 {
 	struct named_profile *np = store_test_profile(at_s, which, count);
+	const uint32_t first = FEED_LEAD_NS / FEED_SLICE_NS + 1; /* where the step begins */
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
+	np->meta.slice_ns = FEED_SLICE_NS;
+	np->samples[0].slice = first + which;
 	if (writer_pprof_plain.write(np, &(struct writer_options){0}, f, NULL) < 0)
 		abort();
 	fclose(f);

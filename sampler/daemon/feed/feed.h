@@ -26,6 +26,10 @@ enum {
 	FEED_BOOT_ID_MAX = 40,
 };
 
+/* A profile of the history has time slices of this width, the first of which begins so long before its start: samples come late. */
+#define FEED_SLICE_NS UINT64_C(20000000)
+#define FEED_LEAD_NS UINT64_C(10000000000)
+
 enum feed_kind {
 	FEED_TARGET = 1, /* introduces a target under a number */
 	FEED_PROFILE, /* of a target, for one step of time: pprof, not compressed */

@@ -208,6 +208,7 @@ int keeping_open(struct keeping *k, const struct config *c, struct err *err)
 
 	*k = (struct keeping){.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1, .control = -1}};
 	k->o.limits = limits(c);
+	k->o.ring_bytes = c->ring_bytes;
 	r = open_store(k, c, err);
 	if (r == 0)
 		r = open_socket(k, c, err);
@@ -348,6 +349,7 @@ void keeping_limits(struct keeping *k, const struct config *c)
 	struct keeper_message m = {.what = KEEPER_LIMITS};
 
 	m.limits = k->o.limits = limits(c);
+	m.ring_bytes = k->o.ring_bytes = c->ring_bytes;
 	if (k->control >= 0)
 		channel_send(k->control, &m, sizeof(m), -1);
 }

@@ -8,6 +8,7 @@ struct captures;
 struct daemon_state;
 struct err;
 struct query;
+struct ring;
 
 /* What a request is answered with. */
 struct answer {
@@ -20,6 +21,7 @@ struct answer {
 struct answer_context {
 	const char *store;
 	struct captures *captures;
+	struct ring *ring; /* the last hour */
 	const struct daemon_state *state;
 	uint32_t by; /* uid of whoever asks, or CAPTURE_BY_NOBODY */
 };

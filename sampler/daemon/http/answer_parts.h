@@ -1,6 +1,8 @@
 #ifndef JS_HTTP_ANSWER_PARTS_H
 #define JS_HTTP_ANSWER_PARTS_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "sampler/model/named_profile.h"
@@ -14,6 +16,18 @@ struct store_target;
 struct store_view;
 struct writer;
 
+struct regex;
+struct store_cell;
+
+/* Expressions that strangers choose: what one answer may take. answer_matches(): 1, 0, or -ETIME. */
+struct answer_matching {
+	struct regex *re;
+	uint64_t work;
+};
+int answer_matches(struct answer_matching *m, const char *text, struct err *err);
+/* Members samples and weight. */
+void answer_put_cells(struct json *j, const struct store_cell *cells, size_t n);
+
 #define ANSWER_JSON "application/json"
 
 /* What answers are made of. */
@@ -24,6 +38,9 @@ int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err);
 int answer_write(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err);
 /* Members of an object: target, pid, labels. */
 void answer_put_target(struct json *j, const struct store_target *t);
+/* From the last hour in memory: the range exactly, and some threads only. */
+int answer_recent_heatmap(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
+int answer_recent_profile(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
 const char *answer_kind(enum named_kind k); /* NULL: not one of a leaf */
 
 #endif

@@ -18,31 +18,29 @@ enum { ROWS_MAX = 100 };
 /* Steps of matching in one answer: about two seconds. */
 #define WORK_MAX UINT64_C(300000000)
 
-struct matching {
-	struct regex *re;
-	uint64_t work;
-};
-
-static int is_wanted(void *ctx, const char *function, struct err *err)
+int answer_matches(struct answer_matching *m, const char *text, struct err *err)
 {
-	struct matching *m = ctx;
-
 	if (m->work > WORK_MAX)
 		return err_set(err, -ETIME,
 			       "this regular expression takes too long: a simpler one, or a shorter range");
-	return regex_matches(m->re, function, &m->work);
+	return regex_matches(m->re, text, &m->work);
 }
 
-static void put_cells(struct json *j, const struct store_cell *cells, uint32_t n)
+static int is_wanted(void *ctx, const char *function, struct err *err)
+{
+	return answer_matches(ctx, function, err);
+}
+
+void answer_put_cells(struct json *j, const struct store_cell *cells, size_t n)
 {
 	json_key(j, "samples");
 	json_open(j, '[');
-	for (uint32_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		json_uint(j, cells[i].samples);
 	json_close(j, ']');
 	json_key(j, "weight");
 	json_open(j, '[');
-	for (uint32_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		json_uint(j, cells[i].weight);
 	json_close(j, ']');
 }
@@ -57,7 +55,7 @@ static void put_row(struct json *j, const struct store_series *s, const struct s
 		answer_put_target(j, &row->target);
 	else
 		json_member_text(j, "name", split == STORE_BY_KIND ? (kind ? kind : "other") : row->name);
-	put_cells(j, row->cells, s->n_cells);
+	answer_put_cells(j, row->cells, s->n_cells);
 	json_close(j, '}');
 }
 
@@ -65,7 +63,7 @@ static void put_rest(struct json *j, const struct store_series *s)
 {
 	json_open(j, '{');
 	json_member_bool(j, "others", true);
-	put_cells(j, s->rest, s->n_cells);
+	answer_put_cells(j, s->rest, s->n_cells);
 	json_close(j, '}');
 }
 
@@ -86,14 +84,14 @@ static int write_series(const struct store_series *s, enum store_split split, st
 	json_member_bool(&j, "truncated", s->rest != NULL);
 	json_member_uint(&j, "from", s->from_s);
 	json_member_uint(&j, "step", s->step_s);
-	put_cells(&j, s->all, s->n_cells);
+	answer_put_cells(&j, s->all, s->n_cells);
 	json_close(&j, '}');
 	fputc('\n', j.out);
 	return answer_fill(a, ANSWER_JSON, j.out, err);
 }
 
 static int read_series(const struct answer_context *c, const struct query *q, enum store_split split,
-		       struct matching *m, struct answer *a, struct err *err)
+		       struct answer_matching *m, struct answer *a, struct err *err)
 {
 	const struct store_series_query sq = {
 		.step_s = q->step_s,
@@ -120,7 +118,7 @@ static int read_series(const struct answer_context *c, const struct query *q, en
 static int answer_split(const struct answer_context *c, const struct query *q, enum store_split split, struct answer *a,
 			struct err *err)
 {
-	struct matching m = {0};
+	struct answer_matching m = {0};
 	int r = q->method ? regex_new(q->method, &m.re, err) : 0;
 
 	if (r == 0)
@@ -136,5 +134,5 @@ int answer_series(const struct answer_context *c, const struct query *q, struct 
 
 int answer_heatmap(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {
-	return answer_split(c, q, STORE_BY_TARGET, a, err);
+	return q->cell_ns ? answer_recent_heatmap(c, q, a, err) : answer_split(c, q, STORE_BY_TARGET, a, err);
 }

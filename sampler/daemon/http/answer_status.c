@@ -6,6 +6,7 @@
 #include "sampler/daemon/http/answer.h"
 #include "sampler/daemon/http/answer_parts.h"
 #include "sampler/daemon/http/daemon_state.h"
+#include "sampler/daemon/ring/ring.h"
 #include "sampler/store/store.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -33,6 +34,7 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	json_member_text(&j, "version", JS_VERSION);
 	json_member_uint(&j, "store_bytes", store_bytes(c->store));
 	put_decimal(&j, "keeper_cpu_seconds", (double)clock_process_cpu_ns() / 1e9);
+	json_member_uint(&j, "ring_bytes", ring_state(c->ring).bytes);
 	json_member_uint(&j, "jvms", c->state->jvms);
 	json_member_uint(&j, "jvms_lowered", c->state->lowered);
 	json_member_uint(&j, "captures", c->state->captures);
@@ -63,6 +65,7 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 	put_metric(out, "store_bytes", "gauge", "What the history takes on disk.", (double)store_bytes(c->store));
 	put_metric(out, "keeper_cpu_seconds_total", "counter", "CPU time of the process that keeps the history.",
 		   (double)clock_process_cpu_ns() / 1e9);
+	put_metric(out, "ring_bytes", "gauge", "Memory of the last hour's samples.", (double)ring_state(c->ring).bytes);
 	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
 	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
 		   (double)s->lowered);

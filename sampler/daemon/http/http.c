@@ -301,6 +301,7 @@ int http_start(const struct http_options *o, struct http **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	h->context.store = o->store;
 	h->context.captures = o->captures;
+	h->context.ring = o->ring;
 	h->context.state = o->state;
 	h->token = o->token;
 	if (o->unix_socket >= 0)

@@ -6,6 +6,7 @@
 struct captures;
 struct daemon_state;
 struct err;
+struct ring;
 
 /*
  * Answers questions about the history (docs/api.yaml), on libmicrohttpd. Requests and their answers are limited in size, time and
@@ -19,6 +20,7 @@ struct http_options {
 	const char *token; /* borrowed */
 	const char *store; /* directory of the store; borrowed, as is the next */
 	struct captures *captures;
+	struct ring *ring;
 	const struct daemon_state *state;
 };
 

@@ -18,6 +18,8 @@
 #define DEFAULT_NS (600 * SECOND)
 #define DEFAULT_EVENT "cpu"
 
+#define CELL_NS UINT64_C(20000000)
+
 #define LABEL "label."
 #define AGAINST "against"
 #define DIFF_FORMAT "json"
@@ -27,15 +29,34 @@ enum { EVENT_MAX = 64, DAY_S = 86400, STEP_MAX_S = 365 * DAY_S };
 /* Cells of a range whose step is not given; at most. */
 enum { DEFAULT_CELLS = 400 };
 
-/* Seconds since 1970, or how long ago: 30m, 2h, 3d. */
+/* ".25" -> 250,000,000; *rest is moved behind it. */
+static uint64_t parse_fraction(const char **rest)
+{
+	uint64_t ns = 0, digit = SECOND / 10;
+
+	if (**rest != '.')
+		return 0;
+	while (*++*rest >= '0' && **rest <= '9') {
+		ns += (uint64_t)(**rest - '0') * digit;
+		digit /= 10;
+	}
+	return ns;
+}
+
+/* Seconds since 1970, with decimals or without, or how long ago: 30m, 2h, 3d. */
 static int parse_moment(const char *text, uint64_t now_ns, uint64_t *ret)
 {
 	const char *rest = text, *end = text + strlen(text);
-	uint64_t n = 0, ns;
+	uint64_t n = 0, ns = 0;
+	bool number = parse_digits(&rest, end, 10, &n) == 0;
 
-	if (parse_digits(&rest, end, 10, &n) == 0 && !*rest) {
-		*ret = n ? n * SECOND : 1;
-		return n <= INT64_MAX / SECOND ? 0 : -EINVAL;
+	if (number)
+		ns = parse_fraction(&rest);
+	if (number && !*rest) {
+		if (n > INT64_MAX / SECOND || ns > INT64_MAX - n * SECOND)
+			return -EINVAL;
+		*ret = n || ns ? n * SECOND + ns : 1;
+		return 0;
 	}
 	if (parse_span(text, INT64_MAX / SECOND / DAY_S, &ns) < 0)
 		return -EINVAL;
@@ -102,14 +123,14 @@ static int set_format(struct query *q, const char *text, struct err *err)
 	return err_set(err, -EINVAL, "format=%.40s: one of %s, or for a diff json", text, names);
 }
 
-static int set_method(struct query *q, const char *text, struct err *err)
+static int set_regex(const char *key, const char *text, const char **ret, struct err *err)
 {
 	struct regex *re = NULL;
 	int r = regex_new(text, &re, err);
 
 	regex_free(re);
-	q->method = text;
-	return r < 0 ? err_wrap(err, r, "method") : 0;
+	*ret = text;
+	return r < 0 ? err_wrap(err, r, "%s", key) : 0;
 }
 
 static int set_seconds(struct query *q, const char *text, struct err *err)
@@ -143,10 +164,10 @@ static int set_pid(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
-static int set_self(struct query *q, const char *text, struct err *err)
+static int set_flag(const char *key, const char *text, bool *ret, struct err *err)
 {
-	q->self = strcmp(text, "1") == 0;
-	return q->self || strcmp(text, "0") == 0 ? 0 : err_set(err, -EINVAL, "self=%.20s: 0 or 1", text);
+	*ret = strcmp(text, "1") == 0;
+	return *ret || strcmp(text, "0") == 0 ? 0 : err_set(err, -EINVAL, "%s=%.20s: 0 or 1", key, text);
 }
 
 static int set_split(struct query *q, const char *text, struct err *err)
@@ -163,16 +184,20 @@ static int set_split(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
-/* A number of seconds, or 10m, 1h, ... */
+/* A number of seconds, or 10m, 1h, ...; 20ms is what the last hour in memory has. */
 static int set_step(struct query *q, const char *text, struct err *err)
 {
 	const char *rest = text;
 	uint64_t s = 0, ns;
 
+	q->cell_ns = strcmp(text, "20ms") == 0 ? CELL_NS : 0;
+	if (q->cell_ns)
+		return 0;
 	if (parse_digits(&rest, text + strlen(text), 10, &s) < 0 || *rest)
 		s = parse_span(text, STEP_MAX_S / DAY_S, &ns) < 0 ? 0 : ns / SECOND;
 	if ((s != 10 && s != 60 && s % 600 != 0) || !s || s > STEP_MAX_S)
-		return err_set(err, -EINVAL, "step=%.20s: 10, 60, or a multiple of 600 seconds; a year at most", text);
+		return err_set(err, -EINVAL,
+			       "step=%.20s: 20ms, or 10, 60, or a multiple of 600 seconds; a year at most", text);
 	q->step_s = (uint32_t)s;
 	return 0;
 }
@@ -203,7 +228,11 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 	if (strcmp(key, "format") == 0)
 		return set_format(q, value, err);
 	if (strcmp(key, "method") == 0)
-		return set_method(q, value, err);
+		return set_regex(key, value, &q->method, err);
+	if (strcmp(key, "thread") == 0)
+		return set_regex(key, value, &q->thread, err);
+	if (strcmp(key, "exact") == 0)
+		return set_flag(key, value, &q->exact, err);
 	if (strcmp(key, "seconds") == 0)
 		return set_seconds(q, value, err);
 	if (strcmp(key, "frequency") == 0)
@@ -211,7 +240,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 	if (strcmp(key, "pid") == 0)
 		return set_pid(q, value, err);
 	if (strcmp(key, "self") == 0)
-		return set_self(q, value, err);
+		return set_flag(key, value, &q->self, err);
 	if (strcmp(key, "by") == 0)
 		return set_split(q, value, err);
 	if (strcmp(key, "step") == 0)
@@ -222,7 +251,7 @@ int query_add(struct query *q, const char *key, const char *value, uint64_t now_
 		return add_against(q, key, value, now_ns, err);
 	return err_set(err, -EINVAL,
 		       "unknown argument %.60s; there are: from, to, target, label.KEY, event, format, against, "
-		       "method, self, by, step, seconds, frequency, pid",
+		       "method, self, by, step, exact, thread, seconds, frequency, pid",
 		       key);
 }
 
@@ -273,6 +302,9 @@ int query_end(struct query *q, uint64_t now_ns, struct err *err)
 		q->writer = &writer_pprof;
 	if (q->from_ns >= q->to_ns)
 		return err_set(err, -EINVAL, "from is not before to");
+	if (q->thread && !q->exact && !q->cell_ns)
+		return err_set(err, -EINVAL,
+			       "thread= needs exact=1 or step=20ms: the history has no threads, but pools of them");
 	if (!q->step_s)
 		q->step_s = default_step((q->to_ns - q->from_ns) / SECOND);
 	end_against(q);

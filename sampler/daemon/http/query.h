@@ -46,6 +46,10 @@ struct query {
 	enum store_split split; /* STORE_WHOLE: not given */
 	const char *split_key; /* of STORE_BY_LABEL */
 	uint32_t step_s; /* 0: not given */
+	/* Of what the last hour in memory can tell. */
+	uint64_t cell_ns; /* step=20ms; 0: another one */
+	bool exact;
+	const char *thread; /* regular expression; NULL: not given */
 };
 
 /* One argument, decoded. -EINVAL: err says what is right. */

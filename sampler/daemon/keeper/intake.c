@@ -10,6 +10,7 @@
 #include "sampler/daemon/captures/captures.h"
 #include "sampler/daemon/feed/feed.h"
 #include "sampler/daemon/keeper/programs.h"
+#include "sampler/daemon/ring/ring.h"
 #include "sampler/input/reader.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
@@ -59,6 +60,7 @@ struct source {
 struct intake {
 	struct store *store;
 	struct captures *captures;
+	struct ring *ring;
 	struct programs *programs;
 	struct source *sources[INTAKE_FEEDS]; /* the first n */
 	size_t n;
@@ -66,7 +68,7 @@ struct intake {
 	unsigned notes; /* of the worker, since the last flush */
 };
 
-struct intake *intake_new(struct store *s, struct captures *c)
+struct intake *intake_new(struct store *s, struct captures *c, struct ring *r)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 
@@ -74,6 +76,7 @@ struct intake *intake_new(struct store *s, struct captures *c)
 		return NULL;
 	in->store = s;
 	in->captures = c;
+	in->ring = r;
 	in->programs = programs_new();
 	if (in->programs)
 		return in;
@@ -263,10 +266,28 @@ static int take_piece(struct intake *in, const struct source *src, const struct 
 		       0;
 }
 
+/* One that is not added is in the history all the same. */
+static void add_to_ring(struct intake *in, const struct store_target *t, const struct named_profile *np)
+{
+	uint64_t start_ns = np->meta.start_realtime_ns;
+
+	if (ring_add(in->ring, t, np, start_ns - FEED_LEAD_NS, clock_realtime_ns(), clock_monotonic_ns()) < 0)
+		log_warn("no memory for the last hour");
+}
+
+static void add_to_history(struct intake *in, const struct store_target *t, const struct named_profile *np)
+{
+	struct err e = {0};
+	int r = store_add(in->store, t, np, &e);
+
+	if (r < 0)
+		note_failure(in, r, &e);
+	add_to_ring(in, t, np);
+}
+
 static int store_profile(struct intake *in, const struct source *src, const struct feed_message *m, struct err *err)
 {
 	struct named_profile *np = NULL;
-	struct err e = {0};
 	int r = reader_parse_profile(m->profile, m->profile_len, "the worker's profile", &np, NULL, err);
 
 	if (r < 0)
@@ -276,13 +297,10 @@ static int store_profile(struct intake *in, const struct source *src, const stru
 		named_profile_free(np);
 		return r;
 	}
-	if (is_of_now(np->meta.start_realtime_ns)) {
-		r = store_add(in->store, &src->targets[m->target]->target, np, &e);
-		if (r < 0)
-			note_failure(in, r, &e);
-	} else {
+	if (is_of_now(np->meta.start_realtime_ns))
+		add_to_history(in, &src->targets[m->target]->target, np);
+	else
 		log_warn("a profile of another time than now is dropped: is the clock being set?");
-	}
 	named_profile_free(np);
 	return 0;
 }

@@ -6,14 +6,16 @@
 #include <stdint.h>
 
 struct captures;
+struct ring;
 struct store;
 
-/* From the workers' messages to the store. A worker may have been taken over: nothing it sends does more than waste room. */
+/* From the workers' messages to the store and the ring. A worker may have been taken over: nothing it sends does more than waste room. */
 struct intake;
 
 enum { INTAKE_FEEDS = 512 };
 
-struct intake *intake_new(struct store *s, struct captures *c); /* NULL: out of memory; both are borrowed */
+struct intake *intake_new(struct store *s, struct captures *c,
+			  struct ring *r); /* NULL: out of memory; all are borrowed */
 void intake_free(struct intake *in);
 
 /*

@@ -14,6 +14,7 @@
 #include "sampler/daemon/captures/captures.h"
 #include "sampler/daemon/http/http.h"
 #include "sampler/daemon/keeper/intake.h"
+#include "sampler/daemon/ring/ring.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
@@ -30,6 +31,7 @@ struct keeper {
 	const struct keeper_options *o;
 	struct store *store;
 	struct captures *captures;
+	struct ring *ring;
 	struct daemon_state state;
 	struct intake *intake;
 	struct http *http;
@@ -83,6 +85,7 @@ static int start_http(struct keeper *k, struct err *err)
 					.token = k->o->token,
 					.store = HERE,
 					.captures = k->captures,
+					.ring = k->ring,
 					.state = &k->state};
 
 	return ho.unix_socket >= 0 || ho.tcp_socket >= 0 ? http_start(&ho, &k->http, err) : 0;
@@ -110,8 +113,9 @@ static int begin(struct keeper *k, struct err *err)
 		return r;
 	closed_say_gaps(&gaps);
 	k->captures = captures_new(HERE, ask_for_capture, k);
-	k->intake = intake_new(k->store, k->captures);
-	if (!k->captures || !k->intake)
+	k->ring = ring_new(k->o->ring_bytes, clock_realtime_ns());
+	k->intake = k->captures && k->ring ? intake_new(k->store, k->captures, k->ring) : NULL;
+	if (!k->intake)
 		return err_set(err, -ENOMEM, "out of memory");
 	intake_note_absence(k->intake);
 	return start_http(k, err);
@@ -139,6 +143,12 @@ static void take_feed(struct keeper *k, int fd, uint64_t capture)
 		log_error("what a worker sends cannot be read: %s", strerror(-r));
 }
 
+static void set_limits(struct keeper *k, const struct keeper_message *m)
+{
+	store_set_limits(k->store, &m->limits);
+	ring_limit(k->ring, m->ring_bytes);
+}
+
 static void take_message(struct keeper *k)
 {
 	CLEANUP(close_at_exit) int fd = -1;
@@ -149,7 +159,7 @@ static void take_message(struct keeper *k)
 	else if (m.what == KEEPER_FEED && fd >= 0)
 		take_feed(k, take_fd(&fd), m.capture);
 	else if (m.what == KEEPER_LIMITS)
-		store_set_limits(k->store, &m.limits);
+		set_limits(k, &m);
 	else if (m.what == KEEPER_STATE)
 		daemon_state_set(&k->state, &m.numbers);
 	else if (m.what == KEEPER_CAPTURE_REFUSED)
@@ -237,6 +247,7 @@ int keeper_run(const struct keeper_options *o, struct err *err)
 	http_stop(k.http);
 	intake_free(k.intake);
 	captures_free(k.captures);
+	ring_free(k.ring);
 	store_close(k.store);
 	return r;
 }

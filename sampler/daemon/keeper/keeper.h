@@ -18,7 +18,7 @@ struct err;
 enum keeper_what {
 	/* From the broker. */
 	KEEPER_FEED = 1, /* a worker was started: the descriptor, a SOCK_STREAM socket, is its feed */
-	KEEPER_LIMITS, /* the configuration was read again: `limits` */
+	KEEPER_LIMITS, /* the configuration was read again: `limits`, `ring_bytes` */
 	KEEPER_STOP, /* store what the feeds still have, and end */
 	KEEPER_CAPTURE_REFUSED, /* `capture`, and `why` */
 	KEEPER_STATE, /* `numbers` of the daemon */
@@ -29,7 +29,8 @@ enum keeper_what {
 
 struct keeper_message {
 	uint32_t what;
-	struct store_options limits; /* KEEPER_LIMITS; otherwise 0 */
+	struct store_options limits; /* KEEPER_LIMITS; otherwise 0, as is the next */
+	uint64_t ring_bytes;
 	uint64_t capture; /* its number; 0: none, a feed of the history */
 	struct capture_request request; /* KEEPER_CAPTURE */
 	char why[CAPTURE_WHY];
@@ -47,6 +48,7 @@ struct keeper_options {
 	int listener, tcp;
 	const char *token; /* for `tcp`; borrowed */
 	struct store_options limits;
+	uint64_t ring_bytes; /* memory for the last hour */
 	uint64_t flush_ns; /* how often what was sent becomes durable; 0: once for each step */
 };
 

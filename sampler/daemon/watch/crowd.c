@@ -530,6 +530,8 @@ static int begin(struct crowd *c, struct err *err)
 	const struct session_options so = {
 		.engine_options = {.event = "cpu", .period = po.period_ns, .kernel = true},
 		.profile = {.threads = true},
+		.slice_ns = FEED_SLICE_NS,
+		.slice_lead_ns = FEED_LEAD_NS,
 		.bridge = BRIDGE_OFF,
 		.jsampler_command = "jsampler daemon",
 		.files = &c->files,

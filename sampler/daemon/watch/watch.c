@@ -113,6 +113,8 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 		.engine = &engine_perf_ops,
 		.engine_options = {.event = "cpu", .period = SECOND_NS / o->hz, .kernel = true},
 		.profile = {.threads = true},
+		.slice_ns = o->capture_ns ? 0 : FEED_SLICE_NS,
+		.slice_lead_ns = FEED_LEAD_NS,
 		.turn = on_turn,
 		.turn_ctx = w,
 		.bridge = BRIDGE_OFF,

@@ -33,8 +33,8 @@ static const struct store_options defaults = {
 struct store {
 	char dir[4000];
 	struct store_options o;
-	int lock; /* its file holds kept_until_ns for the next one who opens it */
-	uint64_t kept_until_ns;
+	int lock; /* its file holds these two for the next one who opens it */
+	uint64_t kept_until_ns, ended_ns; /* equal: whoever kept it ended in order */
 	struct day *days[STORE_STEPS]; /* the open file of each step; NULL: none */
 	bool all_looked_at; /* no other file has steps waiting to be added up */
 	uint64_t tended_s, calm_since_s; /* 0: not yet */
@@ -64,6 +64,7 @@ static int make_directory(const char *dir, struct err *err)
 
 static int lock(struct store *s, struct err *err)
 {
+	uint64_t kept[2] = {0};
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/lock", s->dir);
@@ -72,8 +73,10 @@ static int lock(struct store *s, struct err *err)
 		return err_set(err, -errno, "cannot open '%.300s': %m", path);
 	if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, -EBUSY, "'%.300s' is in use by another daemon", s->dir);
-	if (pread(s->lock, &s->kept_until_ns, sizeof(s->kept_until_ns), 0) != sizeof(s->kept_until_ns))
-		s->kept_until_ns = 0;
+	if (pread(s->lock, kept, sizeof(kept), 0) >= (ssize_t)sizeof(*kept)) {
+		s->kept_until_ns = kept[0];
+		s->ended_ns = kept[1];
+	}
 	return 0;
 }
 
@@ -222,13 +225,16 @@ int store_flush(struct store *s, struct err *err)
 	return r < 0 ? r : commit(s, STORE_STEPS - 1, err);
 }
 
-void store_mark_kept(struct store *s, uint64_t now_ns)
+void store_mark_kept(struct store *s, uint64_t now_ns, bool ended)
 {
-	(void)!pwrite(s->lock, &now_ns, sizeof(now_ns), 0);
+	const uint64_t kept[] = {now_ns, ended ? now_ns : 0};
+
+	(void)!pwrite(s->lock, kept, sizeof(kept), 0);
 }
 
-uint64_t store_kept_until(const struct store *s)
+uint64_t store_kept_until(const struct store *s, bool *ret_ended)
 {
+	*ret_ended = s->ended_ns == s->kept_until_ns;
 	return s->kept_until_ns;
 }
 

@@ -54,10 +54,10 @@ int store_add(struct store *s, const struct store_target *t, const struct named_
 int store_flush(struct store *s, struct err *err);
 /*
  * A history that nobody adds to has a gap. store_kept_until(): what the last store_mark_kept() said before this store was
- * opened, CLOCK_REALTIME; 0: nothing.
+ * opened, CLOCK_REALTIME; 0: nothing. `ended`: nobody will add for a while, as whoever is in charge wishes.
  */
-void store_mark_kept(struct store *s, uint64_t now_ns);
-uint64_t store_kept_until(const struct store *s);
+void store_mark_kept(struct store *s, uint64_t now_ns, bool ended);
+uint64_t store_kept_until(const struct store *s, bool *ret_ended);
 /* Something that happened at at_ns (CLOCK_REALTIME): "gap", and a sentence. t NULL: to the whole host. Durable as store_add(). */
 int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
 	       struct err *err);

@@ -409,10 +409,15 @@ def by_tcp(port):
 
 def after_a_gap(path, store):
     """What the keeper was not there for, and what it sent."""
-    with contextlib.closing(sqlite3.connect(next(store.glob("*-10m.db")))) as db, db:
-        for kind in ("gap", "sampling gap", "throttle"):
+    def happened(kind):
+        with contextlib.closing(sqlite3.connect(next(store.glob("*-10m.db")))) as db, db:
             db.execute("insert into happening(at_ns, target, kind, text) values(?, null, ?, '\"kind\":\"gap\"')", (time.time_ns() - 10**9, kind))
-    doctor(path, "warn", "has 2 gaps in the last day")
+
+    happened("restart")
+    doctor(path, "ok", "has no gap in the last day; it was stopped and started again 1 time in that day")
+    for kind in ("gap", "sampling gap", "throttle"):
+        happened(kind)
+    doctor(path, "warn", "has 2 gaps in the last day; it was stopped")
 
 
 def rights(path, pid):

@@ -289,6 +289,13 @@ static void tells_when_it_was_not_running(void **state)
 	(void)state;
 	stop(&k);
 	k = start();
+	text = strstr(happenings(), "restart 0 nothing was stored for ");
+	assert_non_null(text);
+	assert_non_null(strstr(text, "the daemon was stopped, and started again"));
+	assert_null(strstr(happenings(), "gap 0")); /* it was told to end */
+	kill(k.pid, SIGKILL);
+	(void)keeper_wait(&k, said, sizeof(said));
+	k = start();
 	text = strstr(happenings(), "gap 0 nothing was stored for ");
 	assert_non_null(text);
 	assert_int_equal(

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +24,24 @@ static uint64_t number_of(const char *text, size_t len, const char *key)
 	return p && parse_digits(&p, text + len, 10, &n) == 0 ? n : 0;
 }
 
-/* Quotes within texts are escaped, so these are members. */
-static size_t count_gaps(const char *text, size_t len)
+/* Quotes within texts are escaped, so this is a member. */
+static size_t count(const char *text, size_t len, const char *kind)
 {
-	static const char *const kinds[] = {"\"kind\":\"gap\"", "\"kind\":\"sampling gap\""};
+	char member[40];
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		for (const char *p = text; (p = memmem(p, (size_t)(text + len - p), kinds[i], strlen(kinds[i]))); p++)
-			n++;
+	snprintf(member, sizeof(member), "\"kind\":\"%s\"", kind);
+	for (const char *p = text; (p = memmem(p, (size_t)(text + len - p), member, strlen(member))); p++)
+		n++;
 	return n;
+}
+
+/* "; it was stopped and started again 2 times": an administrator, or an upgrade, has done that. */
+static void say_restarts(char *dst, size_t size, size_t n)
+{
+	*dst = '\0';
+	if (n)
+		snprintf(dst, size, "; it was stopped and started again %zu time%s in that day", n, n == 1 ? "" : "s");
 }
 
 static void say_absent(struct checks *c, const char *socket, int r, const struct err *why)
@@ -52,6 +61,7 @@ void doctor_daemon(struct checks *c, const char *given)
 	const char *socket = given ? given : DAEMON_SOCKET;
 	size_t len = 0, events_len = 0, gaps;
 	struct err err = {0};
+	char restarts[80];
 	double megabytes;
 	int r = daemon_ask(socket, "/api/v1/status", &status, &len, &err);
 
@@ -62,15 +72,16 @@ void doctor_daemon(struct checks *c, const char *given)
 		return;
 	}
 	megabytes = (double)number_of(status, len, "\"store_bytes\":") / 1e6;
-	gaps = count_gaps(events, events_len);
+	gaps = count(events, events_len, "gap") + count(events, events_len, "sampling gap");
+	say_restarts(restarts, sizeof(restarts), count(events, events_len, "restart"));
 	if (!gaps) {
 		checks_add(c, CHECK_OK, "daemon",
-			   "answers at %s; its history takes %.1f MB, and has no gap in the last day", socket,
-			   megabytes);
+			   "answers at %s; its history takes %.1f MB, and has no gap in the last day%s", socket,
+			   megabytes, restarts);
 		return;
 	}
 	checks_add(c, CHECK_WARN, "daemon",
-		   "answers at %s; its history takes %.1f MB, and has %zu gap%s in the last day", socket, megabytes,
-		   gaps, gaps == 1 ? "" : "s");
+		   "answers at %s; its history takes %.1f MB, and has %zu gap%s in the last day%s", socket, megabytes,
+		   gaps, gaps == 1 ? "" : "s", restarts);
 	checks_remedy(c, "curl --unix-socket %s 'http://localhost/api/v1/events?from=1d'", socket);
 }

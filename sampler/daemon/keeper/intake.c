@@ -140,12 +140,12 @@ static void note(struct intake *in, const struct store_target *t, uint64_t at_ns
 
 typedef char gap_text[sizeof(((struct err *)0)->msg) + 50];
 
-static void note_gap(struct intake *in, uint64_t since_ns, const char *why, gap_text text)
+static void note_gap(struct intake *in, uint64_t since_ns, const char *kind, const char *why, gap_text text)
 {
 	uint64_t now = clock_realtime_ns(), took = now > since_ns ? now - since_ns : 0;
 
 	snprintf(text, sizeof(gap_text), "nothing was stored for %.1f s: %s", (double)took / 1e9, why);
-	note(in, NULL, since_ns, "gap", text);
+	note(in, NULL, since_ns, kind, text);
 }
 
 /* A step without failures ends the trouble. */
@@ -155,7 +155,7 @@ static void note_step(struct intake *in)
 	gap_text text;
 
 	if (t->code && !t->now) {
-		note_gap(in, t->since_ns, t->why.msg, text);
+		note_gap(in, t->since_ns, "gap", t->why.msg, text);
 		log_warn("%s", text);
 		t->code = t->now ? t->code : 0;
 	}
@@ -388,8 +388,15 @@ void intake_flush(struct intake *in)
 	if (r < 0)
 		note_failure(in, r, &e);
 	else
-		store_mark_kept(in->store, clock_realtime_ns());
+		store_mark_kept(in->store, clock_realtime_ns(), false);
 	note_step(in);
+}
+
+void intake_end(struct intake *in)
+{
+	intake_flush(in);
+	if (!in->trouble.code)
+		store_mark_kept(in->store, clock_realtime_ns(), true);
 }
 
 void intake_tend(struct intake *in)
@@ -404,11 +411,15 @@ void intake_tend(struct intake *in)
 /* A clock that was set back since then tells nothing. */
 void intake_note_absence(struct intake *in)
 {
-	uint64_t until = store_kept_until(in->store);
+	bool ended;
+	uint64_t until = store_kept_until(in->store, &ended);
 	gap_text text;
 
 	if (!until || until >= clock_realtime_ns())
 		return;
-	note_gap(in, until, "the process that keeps the history was not running", text);
+	if (ended)
+		note_gap(in, until, "restart", "the daemon was stopped, and started again", text);
+	else
+		note_gap(in, until, "gap", "the process that keeps the history was not running", text);
 	intake_flush(in); /* whoever asks soon after an upgrade sees it */
 }

@@ -36,7 +36,7 @@ struct keeper {
 	struct intake *intake;
 	struct http *http;
 	uint64_t flush_ns, flush_at, tend_at; /* CLOCK_MONOTONIC */
-	bool stopping;
+	bool stopping, told; /* told: by KEEPER_STOP */
 };
 
 /* --- beginning --- */
@@ -154,8 +154,10 @@ static void take_message(struct keeper *k)
 	CLEANUP(close_at_exit) int fd = -1;
 	struct keeper_message m;
 
-	if (channel_receive(k->o->control, &m, sizeof(m), &fd) < 0 || m.what == KEEPER_STOP)
+	if (channel_receive(k->o->control, &m, sizeof(m), &fd) < 0)
 		k->stopping = true;
+	else if (m.what == KEEPER_STOP)
+		k->stopping = k->told = true;
 	else if (m.what == KEEPER_FEED && fd >= 0)
 		take_feed(k, take_fd(&fd), m.capture);
 	else if (m.what == KEEPER_LIMITS)
@@ -242,7 +244,7 @@ int keeper_run(const struct keeper_options *o, struct err *err)
 	}
 	if (r == 0) {
 		read_rest(&k);
-		intake_flush(k.intake);
+		k.told ? intake_end(k.intake) : intake_flush(k.intake);
 	}
 	http_stop(k.http);
 	intake_free(k.intake);

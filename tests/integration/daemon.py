@@ -244,6 +244,52 @@ def killed(jdk, classes, tmp):
     return bad
 
 
+def captures_cut(jdk, classes, tmp):
+    """A capture while what it needs is killed: its own process, the keeper, the first process."""
+    daemon, bad = Daemon(tmp), []
+    j = Busy(jdk, classes)
+    js = [jvm.jsampler_path(), "capture", "--socket", tmp + "/run/s.sock"]
+
+    def begin():
+        p = subprocess.Popen([*js, str(j.pid), "-d", "6"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not jvm.wait_until(lambda: daemon.process("capture %d" % j.pid), 20):
+            bad.append("no capture begins")
+        return p
+
+    def end(p, what, statuses):
+        try:
+            _, said = p.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            said = p.communicate()[1] + " (killed)"
+        if p.returncode not in statuses or (p.returncode and not said.startswith("jsampler: ")):
+            bad.append("%s: the client's status is %d: %s" % (what, p.returncode, said))
+
+    if not jvm.wait_until(lambda: daemon.process("keeper") and daemon.worker(j.pid), 30):
+        return ["it is not sampled: " + daemon.said()]
+    p = begin()
+    os.kill(daemon.process("capture %d" % j.pid), signal.SIGKILL)
+    end(p, "its process was killed", (0, 1))  # 0: a piece had come
+    p, keeper = begin(), daemon.process("keeper")
+    os.kill(keeper, signal.SIGKILL)
+    if not jvm.wait_until(lambda: daemon.process("keeper") not in (None, keeper), 20):
+        bad.append("no keeper follows")
+    if not jvm.wait_until(lambda: not daemon.process("capture %d" % j.pid), 30):
+        bad.append("a capture without a keeper goes on")
+    end(p, "the keeper was killed", (1,))
+    p = begin()
+    processes = tree(daemon.proc.pid)
+    daemon.proc.kill()
+    daemon.proc.wait()
+    end(p, "the first process was killed", (0, 1))
+    if not jvm.wait_until(lambda: not any(is_there(q) for q in processes), 10):
+        bad.append("processes are left")
+    if j.proc.poll() is not None or status(j.pid)["State"][0] in "tT":
+        bad.append("the JVM has ended, or stands still")
+    j.stop()
+    return bad
+
+
 def isolated(jdk, classes, tmp):
     """isolate = yes: a process for each JVM."""
     daemon = Daemon(tmp, sampling="isolate = yes")
@@ -267,7 +313,7 @@ def main():
     jdk = jvm.pick_jdk(args.parse_args().jdk)
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     bad = []
-    for case in (run, killed, isolated):
+    for case in (run, killed, captures_cut, isolated):
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
             bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp)]
     print("\n".join(bad) or "ok")

@@ -3,6 +3,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import socket
@@ -116,6 +117,42 @@ def where_the_token_is(daemon, bad):
         bad.append("the token is in the memory of %s" % found)
 
 
+def captures(port, pid, bad):
+    """Asked for and fetched with the token only."""
+    def post(**headers):
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        c.request("POST", "/api/v1/captures?pid=%d&frequency=199&seconds=1" % pid, headers=headers)
+        r = c.getresponse()
+        answer = json.loads(r.read())
+        c.close()
+        return r.status, answer
+
+    def listed(id_):
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        c.request("GET", "/api/v1/captures", headers=bearer())
+        found = [x for x in json.loads(c.getresponse().read())["captures"] if x["id"] == id_]
+        c.close()
+        return found[0] if found else {"state": "", "by": ""}
+
+    for want, headers in ((401, {}), (403, {"Origin": "http://evil.example", **bearer()}), (403, {"Host": "evil.example", **bearer()})):
+        if post(**headers)[0] != want:
+            bad.append("a capture is not refused: %s" % headers)
+    made = {}
+
+    def begins():
+        made["status"], made["answer"] = post(**bearer())
+        return made["status"] == 201
+
+    if not jvm.wait_until(begins, 20, 0.5):  # once the JVM is sampled
+        bad.append("no capture: %s" % made)
+        return
+    id_ = made["answer"]["id"]
+    if not jvm.wait_until(lambda: listed(id_)["state"] != "running", 30, 0.2) or listed(id_)["state"] != "done" or listed(id_)["by"] != "token":
+        bad.append("a capture: %s" % listed(id_))
+    if (ask(port, "/api/v1/captures/%d" % id_, **bearer()), ask(port, "/api/v1/captures/%d" % id_)) != (200, 401):
+        bad.append("a capture is not there, or for everybody")
+
+
 def run(tmp, bad):
     port = free_port()
     folder = Folder(tmp, "127.0.0.1:%d" % port)
@@ -130,6 +167,7 @@ def run(tmp, bad):
         where_the_token_is(daemon, bad)
     who_is_answered(port, bad)
     slow_clients(port, bad)
+    captures(port, one.pid, bad)
     # Another keeper reads the token again.
     keeper = [p for p in d.tree(daemon.pid) if pathlib.Path("/proc/%d/comm" % p).read_text() == "keeper\n"][0]
     os.kill(keeper, 9)

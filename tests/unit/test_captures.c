@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "sampler/daemon/captures/captures.h"
+#include "symbolizer/base/clock.h"
 #include "tests/support/store_fill.h"
 
 /* The first process: it answers at once. */
@@ -172,6 +173,33 @@ static void limits(void **state)
 	begin(f, &one);
 }
 
+static void *ask_slowly(void *ctx)
+{
+	struct first *f = ctx;
+	uint64_t id = 0;
+
+	assert_int_equal(captures_start(f->c, &one, &id, NULL), -ENODATA); /* after two seconds */
+	return NULL;
+}
+
+/* One that is not answered must not take all threads that answer. */
+static void one_at_a_time_waits(void **state)
+{
+	struct first *f = *state;
+	struct err e = {0};
+	uint64_t id = 0, begin_ns;
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, ask_slowly, f), 0);
+	usleep(200000);
+	begin_ns = clock_monotonic_ns();
+	assert_int_equal(captures_start(f->c, &one, &id, &e), -EBUSY);
+	assert_true(clock_monotonic_ns() - begin_ns < SECOND);
+	assert_non_null(strstr(e.msg, "try again"));
+	pthread_join(t, NULL);
+	begin(f, &one);
+}
+
 static bool make(const char *name, size_t bytes)
 {
 	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_WRONLY | O_CREAT, 0600);
@@ -227,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pieces_are_one_profile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_fails_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(limits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_at_a_time_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_files_go, set_up, tear_down),
 	};
 

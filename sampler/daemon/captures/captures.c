@@ -37,6 +37,7 @@ struct captures {
 	pthread_cond_t answered;
 	struct known known[KNOWN];
 	uint64_t last_id;
+	bool asking; /* a thread waits for the first process */
 };
 
 struct captures *captures_new(const char *dir, int (*ask)(void *ctx, uint64_t id, const struct capture_request *r),
@@ -160,6 +161,8 @@ static int ask(struct captures *c, const struct capture_request *r, uint64_t *re
 	uint64_t id;
 
 	end_late(c);
+	if (c->asking)
+		return err_set(err, -EBUSY, "another capture is being asked for: try again");
 	k = add(c, r);
 	if (!k)
 		return err_set(err, -EBUSY, "%d captures are running already: try again when one has ended",
@@ -167,7 +170,9 @@ static int ask(struct captures *c, const struct capture_request *r, uint64_t *re
 	id = k->c.id;
 	if (c->ask(c->ctx, id, r) < 0)
 		fail(c, k, "the daemon's first process cannot be asked");
+	c->asking = true; /* one thread at most, so that others are left for whoever asks something else */
 	wait_for_answer(c, id);
+	c->asking = false;
 	k = find(c, id);
 	*ret_id = id;
 	return k && k->c.state == CAPTURE_FAILED ? err_set(err, -ENODATA, "%s", k->c.why) : 0;

@@ -17,6 +17,7 @@
 #include "jvm-bridge/hprof/tables/cpu_samples.h"
 #include "jvm-bridge/hprof/tables/cpu_times.h"
 #include "jvm-bridge/hprof/tables/heap.h"
+#include "jvm-bridge/hprof/tables/monitors.h"
 
 struct hprof hprof = {.file = 1};
 

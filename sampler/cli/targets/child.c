@@ -73,12 +73,13 @@ int child_prepare(char **command, struct child *ret, struct child_parent *p, str
 }
 
 /* The first process waits until Yama allows what it and its children are going to open. */
-static void allow_and_exec(const struct child_parent *p, pid_t tracer)
+static void allow_and_exec(const struct child_parent *p, pid_t parent, pid_t tracer)
 {
 	const char allowed = 0;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* before the first process knows the command: from then on it relies on it */
 	prctl(PR_SET_PTRACER, tracer); /* EINVAL without Yama */
-	if (write(p->report, &allowed, 1) == 1)
+	if (getppid() == parent && write(p->report, &allowed, 1) == 1)
 		wait_and_exec(p->gate, p->report, p->command);
 	_exit(127);
 }
@@ -87,14 +88,14 @@ static void allow_and_exec(const struct child_parent *p, pid_t tracer)
 int child_parent_start(void *ctx, pid_t *ret)
 {
 	struct child_parent *p = ctx;
-	pid_t tracer = getppid();
+	pid_t parent = getpid(), tracer = getppid();
 
 	close(p->child->gate);
 	close(p->child->exec_error);
 	close(p->child->end);
 	*ret = p->pid = fork();
 	if (p->pid == 0)
-		allow_and_exec(p, tracer);
+		allow_and_exec(p, parent, tracer);
 	close(p->gate);
 	close(p->report);
 	if (p->pid < 0)

@@ -58,10 +58,10 @@ def libraries_named(static, dist):
 
 
 def linted(dist):
-    """By the distributions' own checkers."""
+    """By the distributions' own checkers, which are slow beside other work."""
     for command, clean in ((["lintian", "--allow-root", "--fail-on", "error,warning", *dist.glob("*.deb")], rb""),
                            (["rpmlint", "-r", ROOT / "packaging/rpm/jsampler.rpmlintrc", *dist.glob("*.rpm")], rb" 0 errors, 0 warnings")):
-        status, out = run(*command)
+        status, out = run(*command, timeout=600)
         check("%s has nothing to say" % command[0], status == 0 and (clean in out if clean else not out), out)
 
 
@@ -267,7 +267,6 @@ def main():
         program = next(pathlib.Path(tmp).glob("jsampler-*/bin/jsampler"))
         sizes(program, archive)
         libraries_named(program, o.dist)
-        linted(o.dist)
         same_results(program)
         live(program, lambda jdk: jvm.compile_java(jdk, "truth"), tmp)
         classes = jvm.compile_java(jdk, "truth")
@@ -275,13 +274,14 @@ def main():
             java.wait_ready()
             java.jdk = jdk
             with concurrent.futures.ThreadPoolExecutor() as pool:  # its daemons have to be waited for
-                apart = pool.submit(kubernetes_daemon, tmp, archive, jdk)
+                apart = [pool.submit(kubernetes_daemon, tmp, archive, jdk), pool.submit(linted, o.dist)]
                 tarball(tmp, tar, java)
                 musl(tmp, tar)
                 image(tmp, archive, java)
                 kubernetes_job(tmp, archive)
                 rpm(tmp, next(o.dist.glob("jsampler-*.x86_64.rpm")), java)
-                apart.result()
+                for a in apart:
+                    a.result()
             for root in o.deb_root:
                 deb(tmp, root, next(o.dist.glob("jsampler_*_amd64.deb")), java)
                 tarball_elsewhere(root, tar, java)

@@ -17,9 +17,9 @@ def check(what, ok, got=""):
             print(got, flush=True)
 
 
-def run(*args, **kw):
+def run(*args, timeout=180, **kw):
     r = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       timeout=180, **kw)
+                       timeout=timeout, **kw)
     return r.returncode, r.stdout
 
 

@@ -52,3 +52,20 @@ int file_read_at(int dirfd, const char *path, size_t max, char **ret, size_t *re
 		return -errno;
 	return file_read_fd(fd, max, ret, ret_len);
 }
+
+int file_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			at += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}

@@ -12,6 +12,7 @@ struct err;
  */
 int file_read_at(int dirfd, const char *path, size_t max, char **ret, size_t *ret_len);
 int file_read_fd(int fd, size_t max, char **ret, size_t *ret_len);
+int file_write_all(int fd, const void *data, size_t len); /* 0 or -errno */
 
 /*
  * An output file that appears under its name only when complete: written to a temporary file in the same directory

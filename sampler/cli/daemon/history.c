@@ -18,6 +18,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/files/fileio.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -167,16 +168,11 @@ static int ask(const struct history *h, struct history_range *g, struct err *err
 	return g->fd < 0 ? g->fd : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
+static int write_from_start(int fd, const char *bytes, size_t len)
 {
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, bytes + at, len - at);
+	int r = file_write_all(fd, bytes, len);
 
-		if (n <= 0)
-			return -errno;
-		at += (size_t)n;
-	}
-	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
+	return r == 0 && lseek(fd, 0, SEEK_SET) < 0 ? -errno : r;
 }
 
 static int read_answer(struct history_range *g, struct named_profile **ret, struct err *err)
@@ -185,7 +181,7 @@ static int read_answer(struct history_range *g, struct named_profile **ret, stru
 	size_t len;
 	int r = daemon_get_finish(take_fd(&g->fd), &bytes, &len, err);
 
-	if (r == 0 && (r = write_all(g->answer, bytes, len)) < 0)
+	if (r == 0 && (r = write_from_start(g->answer, bytes, len)) < 0)
 		err_set(err, r, "no memory for the daemon's answer: %s", strerror(-r));
 	return r < 0 ? r : reader_read_profile(take_fd(&g->answer), "the daemon's profile", ret, NULL, err);
 }

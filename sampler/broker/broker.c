@@ -117,14 +117,16 @@ static void note_late(struct broker *b, uint32_t target)
 static bool wait_for_answer(struct broker *b, int channel, int ms)
 {
 	struct pollfd p = {.fd = channel, .events = POLLIN};
-	uint64_t start_ns = clock_monotonic_ns(), waited_ms = 0;
+	uint64_t start_ns = clock_monotonic_ns();
 
-	while (poll(&p, 1, SLICE_MS) == 0) {
-		waited_ms = (clock_monotonic_ns() - start_ns) / 1000000;
-		if (waited_ms >= (atomic_load(&b->hurried) ? HURRY_MS : (uint64_t)ms))
+	for (;;) {
+		int n = poll(&p, 1, SLICE_MS);
+
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return true; /* receiving says what is wrong */
+		if ((clock_monotonic_ns() - start_ns) / 1000000 >= (atomic_load(&b->hurried) ? HURRY_MS : (uint64_t)ms))
 			return false;
 	}
-	return true;
 }
 
 /* The broker's thread for this channel may wait for good: whoever gives up gives up the channel, too. */
@@ -236,6 +238,10 @@ static int deputy_find(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd)
 
 static void deputy_release(void *ctx, uint32_t target)
 {
+	struct broker *b = ctx;
+
+	if (target < BROKER_TARGETS_MAX)
+		atomic_store(&b->late[target], 0); /* the next process that has this number is another one */
 	(void)ask_to_do(ctx, &(struct broker_request){.what = BROKER_RELEASE, .target = target});
 }
 

@@ -15,6 +15,7 @@
 
 #include "sampler/broker/private.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/target_file.h"
 
 enum { BLOCK = 256 << 10 };
@@ -59,21 +60,6 @@ static bool is_near(int fd)
 	return false;
 }
 
-static int write_all(int to, const uint8_t *block, size_t len)
-{
-	while (len) {
-		ssize_t n = write(to, block, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			block += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* The file may have grown; what is beyond `size` is not read. */
 static int copy_bytes(int from, int to, uint64_t size)
 {
@@ -88,14 +74,59 @@ static int copy_bytes(int from, int to, uint64_t size)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0) {
-			r = write_all(to, block, (size_t)n);
+			r = file_write_all(to, block, (size_t)n);
 			at += (uint64_t)n;
 		}
 	}
 	return r;
 }
 
-static int copy(int fd)
+int broker_opening_begin(struct broker *b, uid_t uid)
+{
+	int n = 0, ret = -ETIMEDOUT;
+
+	pthread_mutex_lock(&b->lock);
+	for (int i = 0; i < BROKER_OPENS_MAX; i++) {
+		if (!b->openings[i].used)
+			ret = i;
+		else if (b->openings[i].uid == uid)
+			n++;
+	}
+	if (n >= BROKER_OPENS_OF_USER)
+		ret = -ETIMEDOUT;
+	if (ret >= 0)
+		b->openings[ret] = (struct broker_opening){.used = true, .uid = uid};
+	pthread_mutex_unlock(&b->lock);
+	return ret;
+}
+
+void broker_opening_end(struct broker *b, int opening)
+{
+	pthread_mutex_lock(&b->lock);
+	b->openings[opening].used = false;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* false: too many bytes are being copied. */
+static bool charge(struct broker *b, int opening, uint64_t bytes)
+{
+	struct broker_opening *own = &b->openings[opening];
+	uint64_t of_user = bytes, all = bytes;
+
+	pthread_mutex_lock(&b->lock);
+	for (int i = 0; i < BROKER_OPENS_MAX; i++) {
+		const struct broker_opening *o = &b->openings[i];
+
+		all += o->used ? o->bytes : 0;
+		of_user += o->used && o->uid == own->uid ? o->bytes : 0;
+	}
+	if (of_user <= BROKER_COPY_MAX && all <= BROKER_COPIES_MAX)
+		own->bytes = bytes;
+	pthread_mutex_unlock(&b->lock);
+	return own->bytes == bytes;
+}
+
+static int copy(struct broker *b, int opening, int fd)
 {
 	CLEANUP(close_at_exit) int to = -1;
 	struct stat st;
@@ -105,7 +136,7 @@ static int copy(int fd)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
-	if (st.st_size > BROKER_COPY_MAX)
+	if (st.st_size < 0 || !charge(b, opening, (uint64_t)st.st_size))
 		return -ENOBUFS;
 	to = broker_memory_file(MFD_ALLOW_SEALING);
 	if (to < 0)
@@ -116,11 +147,11 @@ static int copy(int fd)
 	return r < 0 ? r : take_fd(&to);
 }
 
-int broker_bring_near(int fd)
+int broker_bring_near(struct broker *b, int opening, int fd)
 {
 	CLEANUP(close_at_exit) int from = fd;
 
 	if (fd < 0)
 		return take_fd(&from);
-	return is_near(fd) ? take_fd(&from) : copy(fd);
+	return is_near(fd) ? take_fd(&from) : copy(b, opening, fd);
 }

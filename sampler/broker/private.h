@@ -25,7 +25,10 @@ enum {
 	BROKER_CHANNELS_MAX = 1024,
 	BROKER_MAPS_KEPT = 4, /* processes whose mappings are kept */
 	BROKER_BYTES = 1 << 30, /* limit for all channels together */
-	BROKER_COPY_MAX = 256 << 20, /* bytes of a file that is copied (far.c) */
+	BROKER_COPY_MAX = 256 << 20, /* bytes of files that are being copied (far.c), for one user */
+	BROKER_COPIES_MAX = 1 << 30, /* for all users */
+	BROKER_OPENS_MAX = 256, /* files that are being opened or copied: each may hold its thread for good */
+	BROKER_OPENS_OF_USER = 64,
 	BROKER_KIN = 4096, /* processes remembered after their end, because of those that they started */
 };
 
@@ -43,6 +46,13 @@ struct broker_kin {
 	uid_t uid;
 	uint64_t start;
 	char *cgroup; /* text of /proc/PID/cgroup when it was added; NULL: none */
+};
+
+/* A file that is being opened as a user, and copied if it is far. */
+struct broker_opening {
+	bool used;
+	uid_t uid;
+	uint64_t bytes; /* of the copy */
 };
 
 struct broker {
@@ -70,6 +80,7 @@ struct broker {
 	size_t n_events;
 	atomic_bool begun; /* no more events are allowed */
 	size_t n_channels; /* under `lock` */
+	struct broker_opening openings[BROKER_OPENS_MAX]; /* under `lock` */
 	pthread_mutex_t maps_lock;
 	struct broker_maps *maps[BROKER_MAPS_KEPT];
 };
@@ -108,10 +119,16 @@ int broker_open_event(struct broker *b, const struct broker_request *q, int filt
 /* --- far.c --- */
 
 /*
- * `fd`, or a copy of the file (target_file_is_copy()) if it is on a file system that may not answer. Consumes fd, which may be a
- * negative errno. -ENOBUFS: too large for a copy. May never return.
+ * Around each opening of a file as that user, so that file systems that do not answer hold few threads and little memory.
+ * A number for the two below, or -ETIMEDOUT: too many files do not answer.
  */
-int broker_bring_near(int fd);
+int broker_opening_begin(struct broker *b, uid_t uid);
+void broker_opening_end(struct broker *b, int opening);
+/*
+ * `fd`, or a copy of the file (target_file_is_copy()) if it is on a file system that may not answer. Consumes fd, which may be a
+ * negative errno. -ENOBUFS: too large for a copy, with those that are being made for this user. May never return.
+ */
+int broker_bring_near(struct broker *b, int opening, int fd);
 
 /* --- maps_cache.c --- */
 

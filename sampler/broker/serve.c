@@ -200,12 +200,16 @@ static int open_mapped(struct broker *b, struct proc *p, const struct broker_req
 static int open_file(struct broker *b, struct broker_target *t, const struct proc_status *st,
 		     const struct broker_request *q)
 {
-	int r;
+	int r, opening = broker_opening_begin(b, st->euid);
 
+	if (opening < 0)
+		return opening;
 	become(st);
-	r = broker_bring_near(q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q) :
+	r = broker_bring_near(b, opening,
+			      q->what == BROKER_MAPPED ? open_mapped(b, t->proc, q) :
 							 broker_open_path(b, t, st, q->path));
 	return_to_self();
+	broker_opening_end(b, opening);
 	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
 }
 
@@ -325,8 +329,8 @@ static void set_no_priority(pid_t tid)
 
 /*
  * Only for the worker's threads, which may no longer do this. While the worker is the parent, its PID is not reused. The TID may be,
- * if the thread ends just now: its directory, which is never another thread's, says so. Then a thread that is as new as that may have
- * been raised, and is no longer.
+ * if the thread ends just now: its directory, which is never another thread's, says so. Then the new thread that has the TID now was
+ * raised instead, and is set back.
  */
 static int schedule(struct broker *b, const struct broker_request *q)
 {
@@ -367,6 +371,17 @@ static int find(struct broker *b, pid_t pid, struct broker_answer *a, int *ret_f
 	return 0;
 }
 
+static int open_host_file(struct broker *b, const struct broker_request *q)
+{
+	int r, opening = broker_opening_begin(b, geteuid());
+
+	if (opening < 0)
+		return opening;
+	r = broker_bring_near(b, opening, broker_open_host_path(q->path));
+	broker_opening_end(b, opening);
+	return r;
+}
+
 static int connect_thread(struct broker *b, int *ret_fd);
 
 /* 0, with or without a descriptor to be passed, or -errno; -EPROTO: no worker of this program asks for that. */
@@ -384,7 +399,7 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	case BROKER_SCHEDULE: return schedule(b, q);
 	case BROKER_SIGNAL: return send_signal(b, q->tid);
 	case BROKER_EVENT: r = broker_open_event(b, q, with); break;
-	case BROKER_HOST_PATH: r = broker_bring_near(broker_open_host_path(q->path)); break;
+	case BROKER_HOST_PATH: r = open_host_file(b, q); break;
 	case BROKER_PROC:
 	case BROKER_TASK:
 	case BROKER_DESCENDANTS:

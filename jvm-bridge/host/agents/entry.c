@@ -109,8 +109,10 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 
 static void JNICALL on_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
 {
-	stacks_end(thread_find(env));
-	on_thread_end(ti, env, thread);
+	struct thread *t = thread_find(env);
+
+	on_thread_end(ti, env, thread); /* after which no clock is made for it */
+	stacks_end(t);
 }
 
 static void JNICALL on_class_prepare(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)

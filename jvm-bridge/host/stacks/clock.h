@@ -4,11 +4,13 @@
 #include "jvm-bridge/host/base/bridge.h"
 
 /*
- * A clock that sends its thread SIGURG whenever the thread has used `period` ns of CPU time in user mode.
+ * A clock that expires whenever its thread has used `period` ns of CPU time, and sends the thread SIGURG if that is in
+ * user mode then: the kernel drops what expires while it works for the thread (perf_swevent_hrtimer() in
+ * kernel/events/core.c).
  *
  * SIGURG, because its default is to be ignored: one that comes when nobody handles it any more does no harm, and
  * programs expect to get it for no reason. Only user mode, because a signal that comes while the kernel works for the
- * thread can make a system call return EINTR, SA_RESTART or not. A perf event counts that way and tells at once; POSIX
+ * thread can make a system call return EINTR, SA_RESTART or not. A perf event can be made so, and tells at once; POSIX
  * timers of a thread's CPU clock do not.
  */
 struct clock {

@@ -41,7 +41,7 @@ static struct {
 	_Atomic jint depth; /* that agents ask for */
 	_Atomic uint64_t began, period; /* ns: of the last suspensions; between them */
 	struct stacks *_Atomic of_fd[FDS];
-	bool refused; /* has been said */
+	bool refused, said; /* no thread will get a clock; that some thread has none has been said */
 } all;
 
 bool stacks_are_open(void)
@@ -90,7 +90,9 @@ static void JNICALL on_load(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass kl
 static void JNICALL on_stub(jvmtiEnv *ti, const char *name, const void *addr, jint length)
 {
 	(void)ti;
+	lock_take(&all.lock); /* of those that are made meanwhile, compilers tell, too */
 	walk_stub(name, addr, length);
+	lock_drop(&all.lock);
 }
 
 /* Not COMPILED_METHOD_LOAD: it makes C2 add records for places that are no safepoints, and many of these are wrong. */
@@ -178,9 +180,17 @@ static void refusal_say(int r)
 					 "kernel.perf_event_paranoid is above 2, or a filter of system calls" :
 					 strerror(-r);
 
-	if (!all.refused)
+	if (!all.said)
 		bridge_say("stacks=signal: the kernel gives no clock (%s); stacks are those of safepoints", why);
-	all.refused = true;
+	all.said = true;
+	all.refused = r != -EMFILE; /* a thread that ends gives its file back */
+}
+
+static void clock_drop(struct stacks *s)
+{
+	if (s->clock.fd >= 0 && s->clock.fd < FDS)
+		atomic_store(&all.of_fd[s->clock.fd], NULL);
+	clock_stop(&s->clock);
 }
 
 static void clock_give(struct thread *t)
@@ -197,6 +207,8 @@ static void clock_give(struct thread *t)
 	}
 	if (!s || !tid)
 		return;
+	if (s->clock.fd >= 0 && s->clock.tid != tid)
+		clock_drop(s); /* of the thread that had this record before */
 	if (s->clock.fd >= 0) {
 		uint64_t off = s->clock.period < period ? period - s->clock.period : s->clock.period - period;
 
@@ -320,9 +332,7 @@ void stacks_end(struct thread *t)
 	if (!s)
 		return;
 	lock_take(&all.lock);
-	if (s->clock.fd >= 0 && s->clock.fd < FDS)
-		atomic_store(&all.of_fd[s->clock.fd], NULL);
-	clock_stop(&s->clock);
+	clock_drop(s);
 	lock_drop(&all.lock);
 	atomic_store(&s->shown, false);
 	atomic_store(&s->read, atomic_load(&s->written));

@@ -5,9 +5,9 @@
 
 /*
  * stacks=signal: GetCallTrace and ThreadHasRun of a suspended thread tell where it used the CPU, instead of where it
- * could be stopped. Each thread that an agent suspends gets a clock of the kernel that counts its CPU time in user
- * mode. Whenever the thread has used as much of it as lies between two suspensions, a signal takes its stack; the
- * next suspension shows that.
+ * could be stopped. Each thread that an agent suspends gets a clock (clock.h) that expires whenever the thread has used as
+ * much CPU time as lies between two suspensions. In user mode, a signal takes its stack then; the next suspension shows
+ * that.
  */
 struct thread;
 

@@ -31,7 +31,7 @@ struct stub {
 static struct {
 	void (*get)(JVMPI_CallTrace *trace, jint depth, void *ucontext);
 	uint64_t env; /* offset of JNIEnv in JavaThread */
-	uint64_t base; /* of the stack; offset in JavaThread */
+	uint64_t base, size; /* of the stack; offsets in JavaThread */
 	uint64_t low, high; /* all generated code lies between */
 	pid_t pid;
 	_Atomic bool ready; /* all above is known */
@@ -77,28 +77,18 @@ static bool code_bounds(void)
 
 void walk_init(uint64_t env_distance)
 {
-	const struct jvm_field stack[] = {{"JavaThread", "_stack_base", &walk.base}};
+	const struct jvm_field stack[] = {{"JavaThread", "_stack_base", &walk.base},
+					  {"JavaThread", "_stack_size", &walk.size}};
 
 	if (atomic_load(&walk.ready))
 		return;
 	walk.env = env_distance;
 	walk.pid = getpid();
-	if (!jvm_fields_find(stack, 1) || !code_bounds())
+	if (!jvm_fields_find(stack, 2) || !code_bounds())
 		return;
 	walk.stubs = calloc(STUBS_MAX, sizeof(*walk.stubs));
 	if (walk.stubs)
 		atomic_store(&walk.ready, true);
-}
-
-void JNICALL walk_stub(const char *name, const void *addr, jint length)
-{
-	uint32_t n = atomic_load(&walk.n_stubs);
-	uint64_t at = (uint64_t)(uintptr_t)addr;
-
-	if (!walk.stubs || n == STUBS_MAX || length <= 0 || !name || !strncmp(name, "Interpreter", 11))
-		return;
-	walk.stubs[n] = (struct stub){at, at + (uint64_t)length};
-	atomic_store(&walk.n_stubs, n + 1);
 }
 
 static const struct stub *stub_find(uint64_t pc)
@@ -109,6 +99,17 @@ static const struct stub *stub_find(uint64_t pc)
 		if (pc >= walk.stubs[i].begin && pc < walk.stubs[i].end)
 			return &walk.stubs[i];
 	return NULL;
+}
+
+void JNICALL walk_stub(const char *name, const void *addr, jint length)
+{
+	uint32_t n = atomic_load(&walk.n_stubs);
+	uint64_t at = (uint64_t)(uintptr_t)addr;
+
+	if (!walk.stubs || n == STUBS_MAX || length <= 0 || !name || !strncmp(name, "Interpreter", 11) || stub_find(at))
+		return;
+	walk.stubs[n] = (struct stub){at, at + (uint64_t)length};
+	atomic_store(&walk.n_stubs, n + 1);
 }
 
 /* Code may be gone, or not be there yet: the kernel reads it. */
@@ -213,6 +214,7 @@ jint walk_here(JNIEnv *env, JVMPI_CallFrame *frames, jint depth, const void *uco
 {
 	JVMPI_CallTrace trace = {env, 0, frames};
 	struct place p = {.env = env, .frames = frames, .depth = depth};
+	uint64_t thread = (uint64_t)(uintptr_t)env - walk.env;
 	const greg_t *regs;
 	jint n;
 
@@ -225,8 +227,9 @@ jint walk_here(JNIEnv *env, JVMPI_CallFrame *frames, jint depth, const void *uco
 	p.pc = (uint64_t)regs[REG_RIP];
 	p.sp = (uint64_t)regs[REG_RSP];
 	p.fp = (uint64_t)regs[REG_RBP];
-	p.base = jvm_word((uint64_t)(uintptr_t)env - walk.env + walk.base);
-	if (p.sp % 8 || p.sp >= p.base)
+	p.base = jvm_word(thread + walk.base);
+	/* A handler on a stack of its own may have been interrupted. */
+	if (p.sp % 8 || p.sp >= p.base || p.base - p.sp > jvm_word(thread + walk.size))
 		return n;
 	trace.num_frames = from_caller(&p);
 	return trace.num_frames > 0 ? trace.num_frames : n;

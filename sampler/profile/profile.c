@@ -238,7 +238,8 @@ uint64_t profile_slice_ns(const struct profile *p)
 
 void profile_time(struct profile *p, uint64_t time_ns)
 {
-	uint64_t since = time_ns > p->slices_from_ns ? time_ns - p->slices_from_ns : 0;
+	int64_t after = (int64_t)(time_ns - p->slices_from_ns); /* the first slice may begin before the clock did */
+	uint64_t since = after > 0 ? (uint64_t)after : 0;
 
 	if (!p->slice_ns)
 		return;

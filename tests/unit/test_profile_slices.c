@@ -59,6 +59,20 @@ static void samples_are_kept_by_slice(void **state)
 	profile_free(p);
 }
 
+/* A machine that has just started: ten seconds ago there was no clock. */
+static void the_first_slice_begins_before_the_clock(void **state)
+{
+	struct profile *p = profile_new((struct profile_options){0});
+	(void)state;
+
+	profile_slices(p, SECOND, 4 * SECOND - 10 * SECOND);
+	add(p, 1, 4 * SECOND);
+	add(p, 1, 5 * SECOND);
+	assert_int_equal(in_slice(p, 11), 1);
+	assert_int_equal(in_slice(p, 12), 1);
+	profile_free(p);
+}
+
 static void without_slices_nothing_changes(void **state)
 {
 	struct profile *p = profile_new((struct profile_options){0});
@@ -126,8 +140,11 @@ static void memory_is_for_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_kept_by_slice), cmocka_unit_test(without_slices_nothing_changes),
-		cmocka_unit_test(slices_get_wider),          cmocka_unit_test(stacks_have_precedence),
+		cmocka_unit_test(samples_are_kept_by_slice),
+		cmocka_unit_test(the_first_slice_begins_before_the_clock),
+		cmocka_unit_test(without_slices_nothing_changes),
+		cmocka_unit_test(slices_get_wider),
+		cmocka_unit_test(stacks_have_precedence),
 		cmocka_unit_test(memory_is_for_stacks),
 	};
 

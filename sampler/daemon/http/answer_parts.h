@@ -12,12 +12,11 @@ struct answer_context;
 struct err;
 struct json;
 struct query;
+struct regex;
+struct store_cell;
 struct store_target;
 struct store_view;
 struct writer;
-
-struct regex;
-struct store_cell;
 
 /* Expressions that strangers choose: what one answer may take. answer_matches(): 1, 0, or -ETIME. */
 struct answer_matching {

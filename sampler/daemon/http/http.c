@@ -41,20 +41,21 @@ struct request {
 static const struct path {
 	const char *path;
 	answer_fn *answer, *post; /* NULL: not with that method */
+	enum query_recent recent; /* what of the last hour in memory can be asked for */
 } paths[] = {
-	{"/api/v1/targets", answer_targets, NULL},
-	{"/api/v1/events", answer_events, NULL},
-	{"/api/v1/status", answer_status, NULL},
-	{"/api/v1/profile", answer_profile, NULL},
-	{"/api/v1/diff", answer_diff, NULL},
-	{"/debug/pprof/profile", answer_pprof, NULL},
-	{"/api/v1/series", answer_series, NULL},
-	{"/api/v1/heatmap", answer_heatmap, NULL},
-	{"/api/v1/captures", answer_captures, answer_capture_new},
-	{"/api/v1/captures/", answer_capture, NULL}, /* and its number */
-	{"/metrics", answer_metrics, NULL},
-	{"/healthz", answer_health, NULL},
-	{"/readyz", answer_health, NULL},
+	{"/api/v1/targets", answer_targets, NULL, QUERY_STORED},
+	{"/api/v1/events", answer_events, NULL, QUERY_STORED},
+	{"/api/v1/status", answer_status, NULL, QUERY_STORED},
+	{"/api/v1/profile", answer_profile, NULL, QUERY_RECENT_PROFILE},
+	{"/api/v1/diff", answer_diff, NULL, QUERY_STORED},
+	{"/debug/pprof/profile", answer_pprof, NULL, QUERY_STORED},
+	{"/api/v1/series", answer_series, NULL, QUERY_STORED},
+	{"/api/v1/heatmap", answer_heatmap, NULL, QUERY_RECENT_CELLS},
+	{"/api/v1/captures", answer_captures, answer_capture_new, QUERY_STORED},
+	{"/api/v1/captures/", answer_capture, NULL, QUERY_STORED}, /* and its number */
+	{"/metrics", answer_metrics, NULL, QUERY_STORED},
+	{"/healthz", answer_health, NULL, QUERY_STORED},
+	{"/readyz", answer_health, NULL, QUERY_STORED},
 };
 
 /* --- who asks --- */
@@ -144,7 +145,8 @@ static bool is_path(const char *given, const char *path, uint64_t *ret_number)
 	return strncmp(given, path, n) == 0 && parse_u64(given + n, 1, INT64_MAX, ret_number) == 0;
 }
 
-static int find_answer(const char *path, const char *method, answer_fn **ret, uint64_t *ret_number, struct err *err)
+static int find_answer(const char *path, const char *method, answer_fn **ret, uint64_t *ret_number,
+		       enum query_recent *ret_recent, struct err *err)
 {
 	bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0, post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
 	const struct path *p = paths, *end = paths + sizeof(paths) / sizeof(paths[0]);
@@ -154,6 +156,7 @@ static int find_answer(const char *path, const char *method, answer_fn **ret, ui
 	if (p == end)
 		return err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", path);
 	*ret = get ? p->answer : post ? p->post : NULL;
+	*ret_recent = p->recent;
 	return *ret ? 0 :
 		      err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered%s", method, p->post ? ", and POST" : "");
 }
@@ -174,14 +177,17 @@ static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, cons
 		  struct answer *a, struct err *err)
 {
 	struct answer_context context = h->context;
+	enum query_recent recent = QUERY_STORED;
 	answer_fn *fn = NULL;
 	struct query q = {0};
 	int r = tcp ? check_rights(h, c, err) : 0;
 
 	if (r == 0)
-		r = find_answer(path, method, &fn, &q.capture, err);
+		r = find_answer(path, method, &fn, &q.capture, &recent, err);
 	if (r == 0)
 		r = read_query(c, &q, err);
+	if (r == 0)
+		r = query_check_recent(&q, recent, err);
 	context.by = who_asks(c, tcp);
 	return r < 0 ? r : fn(&context, &q, a, err);
 }

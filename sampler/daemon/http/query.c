@@ -302,12 +302,24 @@ int query_end(struct query *q, uint64_t now_ns, struct err *err)
 		q->writer = &writer_pprof;
 	if (q->from_ns >= q->to_ns)
 		return err_set(err, -EINVAL, "from is not before to");
-	if (q->thread && !q->exact && !q->cell_ns)
-		return err_set(err, -EINVAL,
-			       "thread= needs exact=1 or step=20ms: the history has no threads, but pools of them");
 	if (!q->step_s)
 		q->step_s = default_step((q->to_ns - q->from_ns) / SECOND);
 	end_against(q);
+	return 0;
+}
+
+int query_check_recent(const struct query *q, enum query_recent has, struct err *err)
+{
+	if (q->exact && has != QUERY_RECENT_PROFILE)
+		return err_set(err, -EINVAL, "exact=1: only /api/v1/profile can be exact");
+	if (q->cell_ns && has != QUERY_RECENT_CELLS)
+		return err_set(err, -EINVAL, "step=20ms: only /api/v1/heatmap has such steps");
+	if (q->thread && !q->exact && !q->cell_ns)
+		return err_set(err, -EINVAL,
+			       "thread= needs a profile with exact=1, or a heat map with step=20ms: "
+			       "the history has no threads, but pools of them");
+	if (q->method && has == QUERY_RECENT_PROFILE && !q->exact)
+		return err_set(err, -EINVAL, "method= of a profile needs exact=1");
 	return 0;
 }
 

@@ -254,21 +254,32 @@ static int finish(struct reading *rd, struct named_profile **ret, struct err *er
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+static int check_begin(struct ring *r, const struct store_query *q, struct err *err)
+{
+	uint64_t since_ns = ring_state(r).since_ns;
+
+	return q->from_ns >= since_ns ?
+		       0 :
+		       err_set(err, -ENODATA, "the memory of the last hour begins at %.3f, after `from`",
+			       (double)since_ns / 1e9);
+}
+
 int ring_read(struct ring *r, const struct ring_query *rq, struct named_profile **ret, struct err *err)
 {
 	struct reading rd = {.rq = rq, .sample = add_sample, .b = named_builder_new()};
-	uint64_t number = 0, since_ns = ring_state(r).since_ns;
+	uint64_t number = 0;
 	struct segment *s;
 	int e = rd.b ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	if (e == 0 && rq->q->from_ns < since_ns)
-		e = err_set(err, -ENODATA, "the memory of the last hour begins at %.3f, after `from`",
-			    (double)since_ns / 1e9);
+	if (e == 0)
+		e = check_begin(r, rq->q, err);
 	while (e == 0 && (s = lock_segment(r, number))) {
 		number = s->number + 1;
 		e = name_segment(&rd, s, err);
 		pthread_mutex_unlock(&r->lock);
 	}
+	if (e == 0) /* what it begins with may have been forgotten meanwhile */
+		e = check_begin(r, rq->q, err);
 	if (e == 0)
 		e = finish(&rd, ret, err);
 	named_builder_free(rd.b);

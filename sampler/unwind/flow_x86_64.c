@@ -13,7 +13,8 @@ struct flow {
 	struct flow_state now;
 	struct flow_state fork[MAX_FORKS]; /* branches not taken yet; the newest first */
 	unsigned n_forks;
-	uint64_t visited[1 << VISITED_BITS]; /* pcs, open addressing; emptied per follow */
+	uint64_t visited[1 << VISITED_BITS]; /* pcs, open addressing */
+	uint16_t used[1 << VISITED_BITS]; /* places in `visited` that are, to be emptied */
 	unsigned n_visited;
 };
 
@@ -55,7 +56,7 @@ static bool visit(struct flow *f, uint64_t pc)
 	if (f->n_visited >= mask - mask / 4)
 		return false;
 	f->visited[at] = pc;
-	f->n_visited++;
+	f->used[f->n_visited++] = (uint16_t)at;
 	return true;
 }
 
@@ -301,8 +302,9 @@ void flow_follow(struct flow *f, const struct flow_options *o, uint64_t pc, stru
 	struct flow_row row, detour = {0};
 
 	flow_state_init(&f->now, pc);
-	f->n_forks = f->n_visited = 0;
-	memset(f->visited, 0, sizeof(f->visited));
+	f->n_forks = 0;
+	while (f->n_visited)
+		f->visited[f->used[--f->n_visited]] = 0;
 	for (unsigned n = 0; n < o->budget; n++) {
 		enum path_state way;
 

@@ -3,7 +3,7 @@
 variation of the kernels' shares, with stacks of signals (stacks=signal of the bridge), or of safepoints.
 
 usage: hprof_truth.py [--jdk 17] [--stacks signal|safepoint] [--duration 30] [--interval 5] [--bar POINTS] [-v]
-Exit status: 0 within the bar, 1 over it, 77 when the JDK or the kernel's clocks are not here.
+Exit status: 0 within the bar, 1 over it, 77 when the JDK is not here. By hand: it needs minutes and a quiet machine.
 """
 
 import argparse

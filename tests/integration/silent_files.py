@@ -41,6 +41,9 @@ def make_program(place):
     return program, debug
 
 
+refused = []
+
+
 @contextlib.contextmanager
 def mounted(directory, name, contents, *words):
     """None where that is refused."""
@@ -50,6 +53,7 @@ def mounted(directory, name, contents, *words):
     try:
         if said != "ready":
             print("skip: a FUSE file system (%s)" % said)
+            refused.append(said)
         yield fs if said == "ready" else None
     finally:
         # With force it ends what waits there.
@@ -137,6 +141,8 @@ def main():
         for word in ("read", "open"):
             debug_file(program, debug, word)
         mapped_file(place, debug)
+    if refused:
+        sys.exit(jvm.SKIP)
     finish()
 
 

@@ -162,7 +162,7 @@ bool target_file_is_copy(int fd)
 const char *target_file_why_far(int code)
 {
 	switch (-code) {
-	case ETIMEDOUT: return "whose file system does not answer";
+	case ETIMEDOUT: return "whose file system does not answer in time";
 	case ENOBUFS: return "too large to be copied from its file system";
 	default: return NULL;
 	}

@@ -90,8 +90,7 @@ struct engine_options {
 	struct engine_frozen frozen;
 	/*
 	 * suspend: threads are stopped by a child process, which calls this first, to give up what it does not need for
-	 * that (0 or -errno; `socket` is the only one that it uses; with 0, *err may say what it had to keep). NULL: by
-	 * a thread of this process.
+	 * that (0 or -errno; `socket` is the only one that it uses; with 0, *err may say what it had to keep).
 	 */
 	int (*confine_tracer)(int socket, struct err *err);
 	bool starting; /* the target has yet to start and may end soon: data not read at once may be lost */

@@ -100,7 +100,7 @@ struct session {
 int session_open_child(struct session *owner, pid_t pid, struct session **ret, struct err *err);
 struct unwinder_options session_unwinder_options(const struct session *s);
 void session_note_identity(struct session *s); /* reads name and command line of the process */
-bool session_stops_threads(const struct session *s); /* its engine does, in this process or another one */
+bool session_stops_threads(const struct session *s); /* its engine does */
 void session_note_name(struct session *s); /* a part of it: the name that the kernel has for the process */
 
 /* session.c */

@@ -71,7 +71,7 @@ static int open_tracer(struct world *w, struct err *err)
 {
 	const struct engine_options o = {.event = "wall", .period = 1000000, .confine_tracer = confine};
 
-	assert_int_equal(suspend_link_open(&w->link, true, NULL), 0);
+	assert_int_equal(suspend_link_open(&w->link, NULL), 0);
 	return suspend_tracer_new(w->proc, &w->link, &o, &w->tracer, err);
 }
 

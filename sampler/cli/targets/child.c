@@ -205,7 +205,7 @@ int child_release(struct child *c, const char *name, struct err *err)
 	return e ? err_set(err, -e, "cannot execute '%s': %s", name, strerror(e)) : 0;
 }
 
-/* false with *ret_errno 0: it exists. If a thread of ours traces it, waitid() also reports its stops: wait(2). */
+/* false with *ret_errno 0: it exists. */
 static bool is_over(const struct child *c, int *ret_errno)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -214,8 +214,7 @@ static bool is_over(const struct child *c, int *ret_errno)
 	if (c->end >= 0)
 		return said_to_be_over(c);
 	*ret_errno = waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno : 0;
-	return info.si_pid == c->pid &&
-	       (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+	return info.si_pid == c->pid;
 }
 
 bool child_is_over(const struct child *c)

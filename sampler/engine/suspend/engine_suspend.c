@@ -116,11 +116,11 @@ static int open_parts(struct engine_suspend *s, const struct engine_options *o, 
 		r = check_tracer(s->proc, err);
 	if (r < 0)
 		return r;
-	r = suspend_link_open(&s->link, o->confine_tracer, err);
+	r = suspend_link_open(&s->link, err);
 	if (r == 0)
 		r = suspend_tracer_new(s->proc, &s->link, o, &s->tracer, err);
 	s->frozen = o->frozen;
-	if (o->confine_tracer && o->frozen.copy)
+	if (o->frozen.copy)
 		s->answers = (struct suspend_answers){.box = &s->link.shared->frozen, .frozen = o->frozen};
 	return r;
 }

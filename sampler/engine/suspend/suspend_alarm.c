@@ -15,7 +15,7 @@
 
 /* A signal between the last look at the clock and waitid() has no effect; the next one comes this long after it. */
 #define AGAIN_NS 1000000
-/* The same for suspend_alarm_ring(), which comes once. */
+/* A wait ends after that at the latest: its owner may want it to, or have ended. */
 #define LONGEST_NS UINT64_C(100000000)
 #define WITHOUT_TIMER_NS UINT64_C(500000)
 
@@ -99,9 +99,4 @@ bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, 
 	if (r == 0)
 		sleep_until(a->has_timer ? until : earlier(until, now + WITHOUT_TIMER_NS));
 	return r > 0;
-}
-
-void suspend_alarm_ring(pthread_t waiter)
-{
-	(void)pthread_kill(waiter, alarm_signal());
 }

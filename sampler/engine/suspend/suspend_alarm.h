@@ -1,7 +1,6 @@
 #ifndef JS_ENGINE_SUSPEND_ALARM_H
 #define JS_ENGINE_SUSPEND_ALARM_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -27,11 +26,9 @@ void suspend_alarm_open(struct suspend_alarm *a);
 void suspend_alarm_close(struct suspend_alarm *a);
 
 /*
- * True: a thread answered. False: it is until_ns, a part of the time has passed, or suspend_alarm_ring() was called.
+ * True: a thread answered. False: it is until_ns, or a part of the time has passed.
  * `asked`: an answer is expected; an unexpected one may be found by the next wait only.
  */
 bool suspend_alarm_wait(struct suspend_alarm *a, uint64_t until_ns, bool asked, struct ptrace_stop_event *ret);
-/* From any thread: ends a wait. A wait that is just about to begin may miss it, and ends after 0.1 s. */
-void suspend_alarm_ring(pthread_t waiter);
 
 #endif

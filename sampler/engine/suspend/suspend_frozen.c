@@ -10,7 +10,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
-/* Not FUTEX_PRIVATE_FLAG: the other side may be another process. limit_ns: 0: none. */
+/* Not FUTEX_PRIVATE_FLAG: the other side is another process. limit_ns: 0: none. */
 static void wait_for_change(_Atomic uint32_t *word, uint32_t from, uint64_t limit_ns)
 {
 	const struct timespec limit = clock_timespec(limit_ns);
@@ -41,7 +41,7 @@ static bool wait_for_answer(struct suspend_frozen *f, uint64_t until_ns)
 	}
 }
 
-static size_t ask(struct suspend_frozen *f, pid_t tid, uint8_t *dst, size_t max, uint64_t until_ns)
+size_t suspend_frozen_take(struct suspend_frozen *f, pid_t tid, uint8_t *dst, size_t max, uint64_t until_ns)
 {
 	size_t len;
 
@@ -57,13 +57,6 @@ static size_t ask(struct suspend_frozen *f, pid_t tid, uint8_t *dst, size_t max,
 		return 0;
 	memcpy(dst, f->box->bytes, len);
 	return len;
-}
-
-size_t suspend_frozen_take(struct suspend_frozen *f, pid_t tid, uint8_t *dst, size_t max, uint64_t until_ns)
-{
-	if (f->direct.copy)
-		return f->direct.copy(f->direct.ctx, tid, dst, max);
-	return f->box ? ask(f, tid, dst, max, until_ns) : 0;
 }
 
 /* --- The owner */

@@ -13,9 +13,8 @@
 struct err;
 
 /*
- * Frames in the heap (struct engine_frozen) of a thread that is stopped. Finding them takes HotSpot's data structures, so if
- * the tracing side is a process of its own, which parses nothing, it asks its owner to copy them, and lets the thread go
- * when the answer is there or the time is up. Question and answer lie in memory that both have.
+ * Frames in the heap (struct engine_frozen) of a thread that is stopped. Finding them takes HotSpot's data structures, so
+ * the tracing side, which parses nothing, asks its owner to copy them, and lets the thread go when the answer is there or the time is up. Question and answer lie in memory that both have.
  */
 struct suspend_frozen_box {
 	_Atomic uint32_t asked; /* number of the last question; a futex, as is the next */
@@ -28,8 +27,7 @@ struct suspend_frozen_box {
 /* --- The tracing side */
 
 struct suspend_frozen {
-	struct engine_frozen direct; /* if it is a thread of the owner's process; `copy` NULL: it is not */
-	struct suspend_frozen_box *box; /* otherwise */
+	struct suspend_frozen_box *box;
 	uint32_t asked;
 };
 

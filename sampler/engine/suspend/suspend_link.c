@@ -16,14 +16,13 @@ enum { QUEUE_BYTES = 64 << 20, REQUEST_BYTES = 64 << 10, READ_TRIES = 1000 };
 
 _Static_assert(sizeof(struct suspend_facts) % sizeof(uint64_t) == 0, "facts are copied by words");
 
-int suspend_link_open(struct suspend_link *l, bool processes, struct err *err)
+int suspend_link_open(struct suspend_link *l, struct err *err)
 {
-	struct sample_queue *(*new_queue)(size_t) = processes ? sample_queue_new_shared : sample_queue_new;
 	void *map = mmap(NULL, sizeof(*l->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	*l = (struct suspend_link){.shared = map == MAP_FAILED ? NULL : map};
-	l->samples = new_queue(QUEUE_BYTES);
-	l->requests = new_queue(REQUEST_BYTES);
+	l->samples = sample_queue_new_shared(QUEUE_BYTES);
+	l->requests = sample_queue_new_shared(REQUEST_BYTES);
 	l->push_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!l->shared || !l->samples || !l->requests)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -48,8 +48,8 @@ struct suspend_link {
 	int push_fd; /* eventfd: there may be something in the queue */
 };
 
-/* processes: the tracing side will be a child that is forked later. 0 or -errno; suspend_link_close() in any case. */
-int suspend_link_open(struct suspend_link *l, bool processes, struct err *err);
+/* The tracing side will be a child that is forked later. 0 or -errno; suspend_link_close() in any case. */
+int suspend_link_open(struct suspend_link *l, struct err *err);
 void suspend_link_close(struct suspend_link *l);
 
 /* The tracing side. */
@@ -61,7 +61,7 @@ void suspend_link_end(struct suspend_link *l);
 bool suspend_link_done(const struct suspend_link *l); /* everything is in the queue */
 /*
  * Waits until there may be something in the queue, the other side is done, or `until_ns` (CLOCK_MONOTONIC, 0: no limit).
- * False: the other end of `socket` (-1: none) is closed.
+ * False: the other end of `socket` is closed.
  */
 bool suspend_link_wait(struct suspend_link *l, int socket, uint64_t until_ns);
 /* As of the last suspend_link_publish(), with quantiles. From any thread. */

@@ -30,7 +30,7 @@
 struct suspend_loop {
 	struct suspend_tick tick;
 	struct suspend_link *link; /* borrowed */
-	pid_t parent; /* this process ends with it; 0: it is the owner's */
+	pid_t parent; /* the owner: this process ends with it */
 	struct suspend_alarm alarm; /* of the thread that runs, as is the next */
 	struct suspend_demand demand;
 	uint64_t
@@ -59,7 +59,7 @@ static void wake_owner(struct suspend_loop *l, bool later, uint64_t now_ns)
 /* An owner that was killed has the target's threads released: the kernel does that when this process ends. */
 static bool is_orphan(const struct suspend_loop *l)
 {
-	return l->parent && getppid() != l->parent;
+	return getppid() != l->parent;
 }
 
 static bool is_wanted(const struct suspend_loop *l)
@@ -217,10 +217,7 @@ int suspend_loop_new(struct proc *proc, struct suspend_link *link, const struct 
 		.requests = {.queue = link->requests, .ask_first = o->ask_first},
 		.period_ns = o->period,
 		.max_pause_ns = o->max_pause_ns ? o->max_pause_ns : DEFAULT_PAUSE_NS};
-	if (parent)
-		l->tick.frozen.box = &link->shared->frozen;
-	else
-		l->tick.frozen.direct = o->frozen;
+	l->tick.frozen.box = &link->shared->frozen;
 	r = suspend_tick_init(&l->tick, err);
 	if (r == 0 && suspend_alarm_check() < 0)
 		r = err_set(err, -EAGAIN,

@@ -15,8 +15,8 @@ struct suspend_link;
 struct suspend_loop;
 
 /*
- * Opens what it needs of the target. `proc` and `link` are borrowed. parent: the owner, if this is a process of its own: when
- * that ends, so does the loop; 0: it is not. 0 or -errno.
+ * Opens what it needs of the target. `proc` and `link` are borrowed. parent: the owner; when
+ * that ends, so does the loop. 0 or -errno.
  */
 int suspend_loop_new(struct proc *proc, struct suspend_link *link, const struct engine_options *o, pid_t parent,
 		     struct suspend_loop **ret, struct err *err);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 
 #include "sampler/engine/engine.h"
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/suspend/suspend_alarm.h"
 #include "sampler/engine/suspend/suspend_link.h"
 #include "sampler/engine/suspend/suspend_loop.h"
 #include "symbolizer/base/channel.h"
@@ -22,20 +20,14 @@
 
 enum { END_MS = 1000, LOOK_MS = 500 };
 
-#define NAME "jsampler-stop" /* of the thread, or process */
-
 struct suspend_tracer {
 	struct proc *proc; /* borrowed, as is the next */
 	struct suspend_link *link;
 	const struct engine_options *options; /* during suspend_tracer_new() */
-	bool started, died;
-	/* A thread: */
-	struct suspend_loop *loop; /* NULL: it is a process */
-	pthread_t thread;
-	/* A process: */
+	bool died;
 	pid_t owner, child; /* child 0: it has been waited for */
 	int signal; /* that ended it; 0: none */
-	int socket; /* -1: a thread */
+	int socket; /* -1: it could not be started */
 };
 
 /* --- The process */
@@ -74,7 +66,7 @@ static int prepare(struct suspend_tracer *t, struct suspend_loop **ret, struct e
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	prctl(PR_SET_NAME, NAME, 0, 0, 0);
+	prctl(PR_SET_NAME, "jsampler-stop", 0, 0, 0);
 	channel_stay_behind(is_own, t);
 	engine_thread_raise_priority();
 	r = t->options->confine_tracer(t->socket, err);
@@ -93,6 +85,8 @@ static void run_child(void *ctx, int socket)
 		suspend_loop_run(loop);
 	suspend_loop_free(loop);
 }
+
+/* --- Its owner */
 
 /* It has closed its end of the socket; the rest of its end takes a moment. */
 static void note_end(struct suspend_tracer *t)
@@ -139,34 +133,6 @@ static int start_process(struct suspend_tracer *t, struct err *err)
 	return ready.code ? err_set(err, ready.code < 0 ? ready.code : -EPROTO, "%s", ready.err.msg) : 0;
 }
 
-static int begin_process(struct suspend_tracer *t, struct err *err)
-{
-	const char start = 0;
-	int r = channel_send(t->socket, &start, sizeof(start), -1);
-
-	return r < 0 ? err_set(err, r, "the process that stops threads has ended: %s", strerror(-r)) : 0;
-}
-
-/* --- The thread */
-
-static void *run_thread(void *arg)
-{
-	struct suspend_tracer *t = arg;
-
-	engine_thread_raise_priority();
-	suspend_loop_run(t->loop);
-	return NULL;
-}
-
-static int begin_thread(struct suspend_tracer *t, struct err *err)
-{
-	int r = engine_thread_start(&t->thread, NAME, 0, run_thread, t);
-
-	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
-}
-
-/* --- Either */
-
 int suspend_tracer_new(struct proc *proc, struct suspend_link *link, const struct engine_options *o,
 		       struct suspend_tracer **ret, struct err *err)
 {
@@ -176,7 +142,7 @@ int suspend_tracer_new(struct proc *proc, struct suspend_link *link, const struc
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
 	*t = (struct suspend_tracer){.proc = proc, .link = link, .options = o, .socket = -1};
-	r = o->confine_tracer ? start_process(t, err) : suspend_loop_new(proc, link, o, 0, &t->loop, err);
+	r = start_process(t, err);
 	t->options = NULL;
 	if (r < 0) {
 		suspend_tracer_free(t);
@@ -188,17 +154,15 @@ int suspend_tracer_new(struct proc *proc, struct suspend_link *link, const struc
 
 int suspend_tracer_start(struct suspend_tracer *t, struct err *err)
 {
-	int r = t->loop ? begin_thread(t, err) : begin_process(t, err);
+	const char start = 0;
+	int r = channel_send(t->socket, &start, sizeof(start), -1);
 
-	t->started = r == 0;
-	return r;
+	return r < 0 ? err_set(err, r, "the process that stops threads has ended: %s", strerror(-r)) : 0;
 }
 
 void suspend_tracer_stop(struct suspend_tracer *t)
 {
 	t->link->shared->stopping = true;
-	if (t->started && t->loop)
-		suspend_alarm_ring(t->thread);
 }
 
 void suspend_tracer_wait(struct suspend_tracer *t, uint64_t until_ns)
@@ -217,9 +181,6 @@ void suspend_tracer_free(struct suspend_tracer *t)
 	if (!t)
 		return;
 	suspend_tracer_stop(t);
-	if (t->started && t->loop)
-		pthread_join(t->thread, NULL);
-	suspend_loop_free(t->loop);
 	channel_end_soon(t->socket, t->child, END_MS);
 	free(t);
 }

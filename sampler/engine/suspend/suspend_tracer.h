@@ -10,13 +10,13 @@ struct proc;
 struct suspend_link;
 
 /*
- * Who stops threads: suspend_loop.h, in a thread of this process, or, with engine_options.confine_tracer, in a process of its
- * own. That one then holds the right to do so, and this process none. It serves this one target, which it knows by descriptors
+ * Who stops threads: suspend_loop.h, in a process of its own, which engine_options.confine_tracer confines. It holds the right
+ * to do so, and this process none. It serves this one target, which it knows by descriptors
  * of its /proc directory, and ends when this process does. What it is asked for is in suspend_link.h.
  */
 struct suspend_tracer;
 
-/* `proc` and `link` are borrowed. With a process: forks, and waits until it is ready. 0 or -errno. */
+/* `proc` and `link` are borrowed. Forks, and waits until the process is ready. 0 or -errno. */
 int suspend_tracer_new(struct proc *proc, struct suspend_link *link, const struct engine_options *o,
 		       struct suspend_tracer **ret, struct err *err);
 int suspend_tracer_start(struct suspend_tracer *t, struct err *err); /* sampling. 0 or -errno */

@@ -7,9 +7,10 @@
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/small_thread.h"
 #include "symbolizer/target/proc.h"
 
-enum { STACK_BYTES = 256 << 10, WAIT_MAX_NS = 1000000000 };
+enum { WAIT_MAX_NS = 1000000000 };
 
 struct admitted {
 	pid_t pid; /* 0: none */
@@ -159,19 +160,13 @@ static void *take_all(void *arg)
 int broker_admit_start(struct broker *b)
 {
 	struct admitting *a = calloc(1, sizeof(*a));
-	pthread_attr_t attr;
-	pthread_t thread;
 	int r;
 
 	if (!a)
 		return -ENOMEM;
 	a->b = b;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attr, take_all, a);
-	pthread_attr_destroy(&attr);
-	if (r)
+	r = small_thread_start(take_all, a);
+	if (r < 0)
 		free(a);
-	return -r;
+	return r;
 }

@@ -17,12 +17,13 @@
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/small_thread.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/service_names.h"
 #include "symbolizer/target/target_file.h"
 
-enum { STACK_BYTES = 256 << 10, NICE_MIN = -10, SYSCALL_MAX = 512 };
+enum { NICE_MIN = -10, SYSCALL_MAX = 512 };
 
 /* MFD_NOEXEC_SEAL of linux/memfd.h 6.3, without which vm.memfd_noexec=2 refuses the file. */
 enum { NOEXEC_SEAL = 8 };
@@ -468,20 +469,6 @@ static void *serve_channel(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct channel *c)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attr, serve_channel, c);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
 /* b has counted it already. */
 static int open_channel(struct broker *b, int *ret_fd)
 {
@@ -490,7 +477,7 @@ static int open_channel(struct broker *b, int *ret_fd)
 
 	if (r == 0) {
 		*c = (struct channel){b, pair[0]};
-		r = start_thread(c);
+		r = small_thread_start(serve_channel, c);
 		if (r == 0) {
 			*ret_fd = pair[1];
 			return 0;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,11 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/base/small_thread.h"
+
 /* More than one, so that unwanted descriptors are received, and can be closed. */
 enum { FDS_MAX = 4 };
 
 /* LOOK_MS: how often to look for the parent without a pidfd. GRACE_MS: for this process to end by itself. */
-enum { LOOK_MS = 500, GRACE_MS = 5000, TICK_MS = 5, WATCH_STACK = 64 << 10 };
+enum { LOOK_MS = 500, GRACE_MS = 5000, TICK_MS = 5 };
 
 union control {
 	struct cmsghdr align;
@@ -109,21 +110,15 @@ static void *watch(void *arg)
 int channel_end_with(int socket, pid_t other)
 {
 	struct watch *w = malloc(sizeof(*w));
-	pthread_attr_t attr;
-	pthread_t thread;
 	int r;
 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct watch){socket, other};
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, WATCH_STACK);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attr, watch, w);
-	pthread_attr_destroy(&attr);
-	if (r)
+	r = small_thread_start(watch, w);
+	if (r < 0)
 		free(w);
-	return -r;
+	return r;
 }
 
 void channel_close(int socket)

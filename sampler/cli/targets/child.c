@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,8 +11,9 @@
 #include <unistd.h>
 
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/small_thread.h"
 
-enum { WATCH_STACK = 64 << 10, STATUS_UNKNOWN = 127 };
+enum { STATUS_UNKNOWN = 127 };
 
 /* In the child; does not return. Resets signals, as a shell does. */
 static void wait_and_exec(int gate, int report, char **command)
@@ -141,16 +141,7 @@ static void *watch(void *ctx)
 
 int child_parent_watch(void *ctx)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, WATCH_STACK);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attr, watch, ctx);
-	pthread_attr_destroy(&attr);
-	return -r;
+	return small_thread_start(watch, ctx);
 }
 
 void child_parent_end(void *ctx)

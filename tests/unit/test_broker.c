@@ -776,6 +776,7 @@ static void channels_are_limited(void **state)
 
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		skip();
+	broker_free(s->b);
 	restart(s);
 	do {
 		assert_int_equal(channel_send(broker_socket(s->b), &connect, sizeof(connect), -1), 0);

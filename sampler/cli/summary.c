@@ -359,7 +359,8 @@ static void print_details(const struct session_summary *s)
 	    t->samples ? (double)s->own_cpu_ns / 1e3 / (double)t->samples : 0, (double)ru.ru_maxrss / 1024);
 	say("jsampler: CPU time of the target %.3f s, samples x period %.3f s", (double)s->cpu_ns / 1e9,
 	    (double)t->weight / 1e9);
-	say("jsampler: first stack after %.0f ms", (double)s->first_stack_ns / 1e6);
+	if (s->first_stack_ns)
+		say("jsampler: first stack after %.0f ms", (double)s->first_stack_ns / 1e6);
 	say("jsampler: %zu distinct stacks of %zu frames, %.1f MB", t->stacks, t->frames, (double)t->bytes / 1e6);
 	say("jsampler: engine %s, %s, stack copy %u bytes, threads %u, throttled %" PRIu64, s->engine_name,
 	    s->engine.attachment ? s->engine.attachment : "?", s->engine.stack_bytes, s->engine.threads,

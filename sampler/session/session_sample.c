@@ -29,11 +29,12 @@ static void begin_slices(struct session *s, uint64_t sample_ns)
 	profile_slices(s->profile, s->o.slice_ns, s->sliced_from_ns);
 }
 
+/* Naming takes 0.1 s; a program that has just started may have ended by then, with what its next samples need. */
 static void note_first_stack(struct session *s, const struct walk *w)
 {
 	struct named_builder *b;
 
-	if (s->first_stack_ns || (s->readers->jvm == JVM_READY && !w->java))
+	if (s->first_stack_ns || s->o.engine_options.starting || (s->readers->jvm == JVM_READY && !w->java))
 		return;
 	b = named_builder_new();
 	if (b && log_get_level() >= LOG_LEVEL_INFO)

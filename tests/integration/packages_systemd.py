@@ -126,7 +126,7 @@ def upgraded(host):
         return b"Truth.k" in out[0]
     check("systemd: and the history goes on", wait_for(again), (out, host.journal()))
     out = host.run("jsampler", "doctor")[1]
-    check("systemd: with a gap that is known", b"has 1 gap in the last day" in b" ".join(out.split()), out)
+    check("systemd: and it is known that it was restarted", b"it was stopped and started again 1 time" in b" ".join(out.split()), out)
 
 
 def watched(host):

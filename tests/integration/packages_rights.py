@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -36,13 +37,14 @@ def targets():
     try:
         for program, what in ((compiled(place, "private", "private_here"), "spin"), (compiled(place, "deleted", "deleted_here"), "spin"),
                               (place / "private", "zero"), (place / "private", "brief")):
-            started.append(subprocess.Popen(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", program, what, "1000"]))
+            started.append(subprocess.Popen(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", program, what, "1000"],
+                                            start_new_session=True))
         time.sleep(0.5)
         (place / "deleted").unlink()
         yield [p.pid for p in started]
     finally:
         for p in started:
-            p.kill()
+            os.killpg(p.pid, signal.SIGKILL) # with what it has started
             p.wait()
         shutil.rmtree(place)
 

@@ -278,13 +278,11 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 {
 	CLEANUP(view_close) struct store_view *v = NULL;
 	struct named_profile *np = NULL;
-	int r;
+	int r = q->writer ? 0 : err_set(err, -EINVAL, "format=%.40s: not one of a profile", q->format);
 
-	if (q->exact)
-		return answer_recent_profile(c, q, a, err);
-	r = q->writer ? answer_view(c, q, &v, err) :
-			err_set(err, -EINVAL, "format=%.40s: not one of a profile", q->format);
 	if (r == 0)
+		r = q->exact ? answer_recent_read(c, q, &np, err) : answer_view(c, q, &v, err);
+	if (r == 0 && !q->exact)
 		r = store_view_read(v, &np, err);
 	if (r == 0)
 		r = answer_write(np, q->writer, a, err);

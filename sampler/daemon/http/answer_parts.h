@@ -39,7 +39,8 @@ int answer_write(const struct named_profile *np, const struct writer *w, struct 
 void answer_put_target(struct json *j, const struct store_target *t);
 /* From the last hour in memory: the range exactly, and some threads only. */
 int answer_recent_heatmap(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
-int answer_recent_profile(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
+int answer_recent_read(const struct answer_context *c, const struct query *q, struct named_profile **ret,
+		       struct err *err);
 const char *answer_kind(enum named_kind k); /* NULL: not one of a leaf */
 
 #endif

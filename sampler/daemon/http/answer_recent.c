@@ -105,17 +105,11 @@ int answer_recent_heatmap(const struct answer_context *c, const struct query *q,
 
 /* --- a profile --- */
 
-int answer_recent_profile(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
+int answer_recent_read(const struct answer_context *c, const struct query *q, struct named_profile **ret,
+		       struct err *err)
 {
 	CLEANUP(recent_done) struct recent r = {0};
-	struct named_profile *np = NULL;
-	int e = q->writer ? recent_begin(&r, q, err) :
-			    err_set(err, -EINVAL, "format=%.40s: not one of a profile", q->format);
+	int e = recent_begin(&r, q, err);
 
-	if (e == 0)
-		e = ring_read(c->ring, &r.rq, &np, err);
-	if (e == 0)
-		e = answer_write(np, q->writer, a, err);
-	named_profile_free(np);
-	return e;
+	return e < 0 ? e : ring_read(c->ring, &r.rq, ret, err);
 }

@@ -22,6 +22,7 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
+#include "symbolizer/target/proc_stat.h"
 
 /* Small, so that it arrives completely or not at all. */
 struct message {
@@ -215,15 +216,14 @@ static int patience_ms(const struct run *r)
 static bool is_starved(pid_t child, uint64_t waited_ns, uint64_t *cpu_ns)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	const char *end = NULL;
+	struct proc_stat st = {0};
 	uint64_t before_ns = *cpu_ns;
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
-	if (file_read_at(AT_FDCWD, path, 4096, &text, NULL) == 0)
-		end = strrchr(text, ')');
-	return clock_cpu_of_ns(child, cpu_ns) && *cpu_ns - before_ns < waited_ns / 2 && end &&
-	       strncmp(end, ") R", 3) == 0;
+	return clock_cpu_of_ns(child, cpu_ns) && *cpu_ns - before_ns < waited_ns / 2 &&
+	       file_read_at(AT_FDCWD, path, 4096, &text, NULL) == 0 && proc_stat_parse(text, &st) == 0 &&
+	       st.state == 'R';
 }
 
 /* As poll(2). What a busy machine takes from the child is not counted against the process that it reads. */

@@ -150,12 +150,17 @@ static _Atomic uint64_t *place(const struct perf_members *m, pid_t pid)
 	return (_Atomic uint64_t *)&m->table[(uint32_t)pid % TABLE];
 }
 
+static bool is_valid(pid_t pid, uint32_t slot, uint32_t divisor)
+{
+	return pid > 0 && slot < PERF_MEMBERS_MAX && divisor && divisor <= PERF_DIVISOR_MAX;
+}
+
 int perf_members_set(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor)
 {
 	_Atomic uint64_t *word = place(m, pid);
 	uint64_t now = atomic_load(word);
 
-	if (pid <= 0 || slot >= PERF_MEMBERS_MAX || !divisor || divisor > PERF_DIVISOR_MAX)
+	if (!is_valid(pid, slot, divisor))
 		return -EINVAL;
 	if (now && (uint32_t)now != (uint32_t)pid)
 		return -EEXIST;
@@ -169,7 +174,7 @@ int perf_members_change(const struct perf_members *m, pid_t pid, uint32_t slot, 
 	_Atomic uint64_t *word = place(m, pid);
 	uint64_t now = atomic_load(word);
 
-	if (pid <= 0 || slot >= PERF_MEMBERS_MAX || !divisor || divisor > PERF_DIVISOR_MAX)
+	if (!is_valid(pid, slot, divisor))
 		return -EINVAL;
 	while ((uint32_t)now == (uint32_t)pid)
 		if (atomic_compare_exchange_weak(word, &now, word_of(pid, slot, divisor)))

@@ -237,8 +237,8 @@ static void clock_take_back(struct thread *t, void *arg)
 	struct stacks *s = atomic_load(&t->stacks);
 
 	(void)arg;
-	if (s && s->clock.fd >= 0)
-		clock_stop(&s->clock);
+	if (s)
+		clock_drop(s);
 }
 
 static void clocks_give(jint n, JNIEnv **envs)

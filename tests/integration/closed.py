@@ -216,8 +216,9 @@ def of_command():
             os.chmod(tmp, 0o777)
             shutil.copy(shell.JS, tmp + "/jsampler") # the build tree may be closed to others
             started = tmp + "/started"
-            script = 'echo $PPID >%s.new; mv %s.new %s; %s & timeout 1.5 %s; kill $!; exit 7' % (
-                started, started, started, *2 * ("sh -c 'while :; do :; done'",))
+            # The shell itself works: the suspend engine follows no children.
+            script = 'echo $PPID >%s.new; mv %s.new %s; (sleep 1.5; kill $$) & trap "exit 7" TERM; while :; do :; done' % (
+                started, started, started)
             args = [*COMMAND[engine][:-len(SPIN) - 1], "--", "sh", "-c", script]
             args[args.index("-o") + 1] = tmp + "/x.folded"
             p = subprocess.Popen(as_user([tmp + "/jsampler", *args]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -9,6 +9,7 @@
 #include "sampler/store/day_targets.h"
 #include "sampler/store/dictionary.h"
 #include "sampler/store/frame_bits.h"
+#include "sampler/store/target_id.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 
@@ -24,9 +25,8 @@ void store_list_done(struct store_list *l)
 static bool is_same(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct store_list *l = ctx;
-	const struct store_target *a = &l->rows.v[position].target, *b = wanted;
 
-	return a->pid == b->pid && a->start_ticks == b->start_ticks && strcmp(a->boot_id, b->boot_id) == 0;
+	return target_id_is_same(&l->rows.v[position].target, wanted);
 }
 
 static uint64_t hash_target(const struct store_target *t)

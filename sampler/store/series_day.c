@@ -11,16 +11,15 @@
 #include "sampler/store/dictionary.h"
 #include "sampler/store/frame_bits.h"
 #include "sampler/store/series.h"
+#include "sampler/store/stacks_wanted.h"
+#include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-
-/* Is a function, or the stack that ends in a node, one that the query wants? */
-enum { NOT_KNOWN, NO, YES };
 
 struct reading {
 	struct series *s;
 	struct day *day;
-	uint8_t *functions, *nodes;
+	struct stacks_wanted wanted;
 	day_numbers targets;
 	int64_t target; /* of the last bucket; its row: NULL if there is no room, or rows are of kinds */
 	struct store_cell *row;
@@ -29,8 +28,7 @@ struct reading {
 
 static void reading_done(struct reading *rd)
 {
-	free(rd->functions);
-	free(rd->nodes);
+	stacks_wanted_done(&rd->wanted);
 	vec_done(&rd->targets);
 	bucket_done(&rd->bucket);
 }
@@ -88,15 +86,10 @@ static struct store_cell *row_of_name(struct series *s, const char *name)
 	return copy ? add_row(s, (struct store_series_row){.name = copy}) : NULL;
 }
 
-static bool is_same(const struct store_target *a, const struct store_target *b)
-{
-	return a->pid == b->pid && a->start_ticks == b->start_ticks && strcmp(a->boot_id, b->boot_id) == 0;
-}
-
 static struct store_cell *find_target(const struct series *s, const struct store_target *t)
 {
 	for (size_t i = 0; i < s->pub.n_rows; i++)
-		if (is_same(&s->pub.rows[i].target, t))
+		if (target_id_is_same(&s->pub.rows[i].target, t))
 			return s->pub.rows[i].cells;
 	return NULL;
 }
@@ -162,49 +155,6 @@ static int find_row(struct reading *rd, int64_t target, struct err *err)
 	return r;
 }
 
-/* --- what is wanted --- */
-
-static int wants_function(struct reading *rd, uint32_t id, struct err *err)
-{
-	const struct dictionary *dict = rd->day->dict;
-	int r;
-
-	if (rd->functions[id] == NOT_KNOWN) {
-		r = rd->s->q->wants(rd->s->q->ctx,
-				    strtab_get(dict->strings, dictionary_row(dict, DICT_FUNCTIONS, id)[0]), err);
-		if (r < 0)
-			return r;
-		rd->functions[id] = r ? YES : NO;
-	}
-	return rd->functions[id];
-}
-
-/* From the leaf towards the root up to the first that is wanted, or known; what is below that one is like it. */
-static int wants_node(struct reading *rd, uint32_t node, struct err *err)
-{
-	const struct dictionary *dict = rd->day->dict;
-	int found = NO;
-
-	for (uint32_t n = node; n && found == NO; n = dictionary_row(dict, DICT_NODES, n)[0]) {
-		const uint32_t *row = dictionary_row(dict, DICT_NODES, n);
-
-		found = rd->nodes[n] ? rd->nodes[n] :
-				       wants_function(rd, dictionary_row(dict, DICT_FRAMES, row[1])[0], err);
-		if (found < 0)
-			return found;
-		if (rd->nodes[n] || rd->s->q->self)
-			break;
-	}
-	for (uint32_t n = node; n && !rd->nodes[n]; n = dictionary_row(dict, DICT_NODES, n)[0]) {
-		uint32_t frame = dictionary_row(dict, DICT_NODES, n)[1];
-
-		rd->nodes[n] = (uint8_t)found;
-		if (rd->s->q->self || rd->functions[dictionary_row(dict, DICT_FRAMES, frame)[0]] == YES)
-			break;
-	}
-	return found;
-}
-
 /* --- buckets --- */
 
 static void add_cell(struct store_cell *cell, const struct bucket_count *c)
@@ -224,11 +174,11 @@ static int add_count(struct reading *rd, const struct bucket_count *c, uint32_t 
 {
 	struct series *s = rd->s;
 	struct store_cell *row = rd->row;
-	int wanted = s->q->wants ? wants_node(rd, c->node, err) : YES;
+	int wanted = s->q->wants ? stacks_wanted_node(&rd->wanted, c->node, err) : 1;
 
 	add_cell(&s->pub.all[cell], c);
-	if (wanted != YES)
-		return wanted < 0 ? wanted : 0;
+	if (wanted <= 0)
+		return wanted;
 	if (s->q->split == STORE_BY_KIND)
 		row = row_of_kind(s, kind_of(rd->day->dict, c->node));
 	if (!row)
@@ -261,15 +211,14 @@ int series_add_day(struct series *s, struct day *d, int64_t from_s, int64_t to_s
 	struct reading rd = {
 		.s = s,
 		.day = d,
-		.functions = calloc(dictionary_count(d->dict, DICT_FUNCTIONS), 1),
-		.nodes = calloc(dictionary_count(d->dict, DICT_NODES), 1),
+		.wanted = {.dict = d->dict, .wants = s->q->wants, .ctx = s->q->ctx, .self = s->q->self},
 		.target = -1,
 	};
 	struct day_sums ignored = {0};
 	sqlite3_stmt *stmt;
 	int r;
 
-	if (!rd.functions || !rd.nodes)
+	if (s->q->wants && stacks_wanted_begin(&rd.wanted) < 0)
 		return no_memory(err);
 	r = day_choose_targets(d, s->chosen, &rd.targets, &ignored, err);
 	if (r < 0)

@@ -33,8 +33,7 @@ struct store_options {
 struct store_target {
 	const char *boot_id;
 	pid_t pid;
-	uint64_t
-		start_ticks; /* since boot: proc(5), field 22 of stat; of a program executed later: since 1970 (programs.h) */
+	uint64_t start_ticks; /* target_id.h */
 	uint64_t since_ns; /* CLOCK_REALTIME when sampling it began */
 	const struct label *labels;
 	size_t n_labels;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "sampler/cli/daemon/daemon_get.h"
+#include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -16,7 +17,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-enum { TARGETS_MAX = 5000, TICKS = 100 /* in a second: proc(5) shows USER_HZ */ };
+enum { TARGETS_MAX = 5000 };
 
 /* CLOCK_REALTIME, in seconds, of a time since boot in ticks. */
 static uint64_t seconds_of(uint64_t ticks)
@@ -24,17 +25,17 @@ static uint64_t seconds_of(uint64_t ticks)
 	struct timespec boot;
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return clock_realtime_ns() / SECOND_NS - (uint64_t)boot.tv_sec + ticks / TICKS;
+	return clock_realtime_ns() / SECOND_NS - (uint64_t)boot.tv_sec + ticks / TARGET_ID_TICKS;
 }
 
-/* A program that was executed later has the time when sampling it began as its start (sampler/daemon/keeper/programs.h). */
+/* Of a program that was executed later, the start says when sampling it began. */
 static bool is_still_there(const struct daemon_target *t, uint64_t start)
 {
 	uint64_t ticks;
 
 	if (proc_started(t->pid, &ticks) < 0)
 		return false;
-	return ticks == start || (start / TICKS == t->since_s && seconds_of(ticks) <= t->since_s);
+	return ticks == start || (start / TARGET_ID_TICKS == t->since_s && seconds_of(ticks) <= t->since_s);
 }
 
 /* A number, and what ends it. */

@@ -22,6 +22,7 @@
 #include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/supervise/restart.h"
 #include "sampler/daemon/watch/watch.h"
+#include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -30,7 +31,6 @@
 #include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 
-#define NS_PER_TICK UINT64_C(10000000) /* proc(5) shows USER_HZ */
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
 
 /* --- the list --- */
@@ -211,10 +211,9 @@ static struct quarantine_who blamed(const struct target *one)
 	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
 }
 
-/* Programs that were executed later have a time in ticks since 1970. */
 static bool is_start(const struct target *one, uint64_t start)
 {
-	return !start || start == one->who.start_ticks || start > clock_realtime_ns() / NS_PER_TICK / 2;
+	return !start || start == one->who.start_ticks || target_id_is_later(start, clock_realtime_ns());
 }
 
 int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struct scan_found **ret, struct err *err)

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/store.h"
+#include "sampler/store/target_id.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/map.h"
 
 enum { PROCESSES_MAX = 4096 };
-#define NS_PER_TICK UINT64_C(10000000)
 
 struct process_key {
 	uint64_t pid, start_ticks;
@@ -94,7 +93,7 @@ uint64_t programs_start(struct programs *p, const struct store_target *t)
 	if (!one)
 		return t->start_ticks;
 	if (one->program && one->program != program)
-		one->start = t->since_ns / NS_PER_TICK;
+		one->start = target_id_later_start(t->since_ns);
 	one->program = program;
 	return one->start;
 }

@@ -11,9 +11,8 @@ struct programs;
 struct programs *programs_new(void); /* NULL: out of memory */
 void programs_free(struct programs *p);
 /*
- * The start time, in ticks, that the history is to name the target by. It is that of the process for the first program, which is known
- * by its label `main`, and t->since_ns for each later one, since the kernel does not say when a program began. Of several thousand
- * processes, those that were asked for longest ago are forgotten.
+ * The start, in ticks, that the history is to name the target by (target_id.h). Programs are told apart by their label `main`. Of several
+ * thousand processes, those that were asked for longest ago are forgotten.
  */
 uint64_t programs_start(struct programs *p, const struct store_target *t);
 

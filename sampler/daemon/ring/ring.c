@@ -7,6 +7,7 @@
 #include "sampler/daemon/ring/ring_private.h"
 #include "sampler/store/dictionary.h"
 #include "sampler/store/stacks_in.h"
+#include "sampler/store/target_id.h"
 #include "sampler/store/varint.h"
 #include "symbolizer/base/cleanup.h"
 
@@ -155,9 +156,7 @@ static int copy_target(struct segment *s, const struct store_target *t)
 static int find_target(struct segment *s, const struct store_target *t, uint32_t *ret)
 {
 	for (size_t i = 0; i < s->targets.n; i++) {
-		const struct store_target *o = &s->targets.v[i];
-
-		if (o->pid == t->pid && o->start_ticks == t->start_ticks && strcmp(o->boot_id, t->boot_id) == 0) {
+		if (target_id_is_same(&s->targets.v[i], t)) {
 			*ret = (uint32_t)i;
 			return 0;
 		}

@@ -37,7 +37,7 @@ struct ring_state ring_state(struct ring *r);
 
 struct ring_query {
 	const struct store_query *q; /* the range is exact: a sample belongs to it if its slice begins there */
-	/* NULL: all. 1 or 0 for a thread's name, or a function; -errno ends the reading. Asked once for each in a segment. */
+	/* NULL: all. 1 or 0 for a thread's name, or a function; -errno ends the reading. Asked at most once for each in a segment. */
 	int (*wants_thread)(void *ctx, const char *name, struct err *err);
 	int (*wants_function)(void *ctx, const char *name, struct err *err);
 	void *ctx;

@@ -8,13 +8,15 @@
 #include "sampler/store/dictionary.h"
 #include "sampler/store/frame_bits.h"
 #include "sampler/store/stacks_out.h"
+#include "sampler/store/stacks_wanted.h"
 #include "sampler/store/varint.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
 /* What is wanted of one segment, by the numbers of its dictionary. */
 struct choice {
-	uint8_t *labels, *nodes; /* NULL: all */
+	uint8_t *labels; /* NULL: all */
+	struct stacks_wanted stacks;
 	uint32_t n_labels, n_nodes;
 };
 
@@ -41,7 +43,7 @@ struct reading {
 static void choice_done(struct choice *c)
 {
 	free(c->labels);
-	free(c->nodes);
+	stacks_wanted_done(&c->stacks);
 }
 
 /* --- what is wanted --- */
@@ -64,55 +66,23 @@ static int judge_labels(const struct segment *s, const struct ring_query *rq, st
 	return 0;
 }
 
-/* A parent has a smaller number than what it calls. */
-static void judge_nodes(const struct segment *s, const struct ring_query *rq, const uint8_t *functions,
-			struct choice *c)
-{
-	for (uint32_t i = 1; i < c->n_nodes; i++) {
-		const uint32_t *node = dictionary_row(s->dict, DICT_NODES, i);
-		const uint32_t *frame = dictionary_row(s->dict, DICT_FRAMES, node[1]);
-
-		c->nodes[i] = functions[frame[0]] || (!rq->self && c->nodes[node[0]]);
-	}
-}
-
-static int judge_functions(const struct segment *s, const struct ring_query *rq, struct choice *c, struct err *err)
-{
-	uint32_t n = dictionary_count(s->dict, DICT_FUNCTIONS);
-	CLEANUP(free_at_exit) uint8_t *functions = calloc(n, 1);
-	int r;
-
-	c->nodes = calloc(c->n_nodes, 1);
-	if (!functions || !c->nodes)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 1; i < n; i++) {
-		const uint32_t *row = dictionary_row(s->dict, DICT_FUNCTIONS, i);
-
-		r = rq->wants_function(rq->ctx, strtab_get(s->dict->strings, row[0]), err);
-		if (r < 0)
-			return r;
-		functions[i] = (uint8_t)r;
-	}
-	judge_nodes(s, rq, functions, c);
-	return 0;
-}
-
 static int choose(const struct segment *s, const struct ring_query *rq, struct choice *c, struct err *err)
 {
-	int r = 0;
-
 	c->n_labels = dictionary_count(s->dict, DICT_LABELS);
 	c->n_nodes = dictionary_count(s->dict, DICT_NODES);
-	if (rq->wants_thread)
-		r = judge_labels(s, rq, c, err);
-	if (r == 0 && rq->wants_function)
-		r = judge_functions(s, rq, c, err);
-	return r;
+	c->stacks =
+		(struct stacks_wanted){.dict = s->dict, .wants = rq->wants_function, .ctx = rq->ctx, .self = rq->self};
+	if (rq->wants_function && stacks_wanted_begin(&c->stacks) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return rq->wants_thread ? judge_labels(s, rq, c, err) : 0;
 }
 
-static bool is_wanted(const struct choice *c, const struct one_sample *s)
+/* 1, 0 or -errno. */
+static int is_wanted(struct choice *c, const struct one_sample *s, struct err *err)
 {
-	return (!c->labels || c->labels[s->label]) && (!c->nodes || c->nodes[s->node]);
+	if (c->labels && !c->labels[s->label])
+		return 0;
+	return c->stacks.wants ? stacks_wanted_node(&c->stacks, s->node, err) : 1;
 }
 
 /* --- samples --- */
@@ -126,7 +96,8 @@ static bool chunk_matches(const struct segment *s, const struct chunk *c, const 
 	       store_query_takes(q, &s->targets.v[c->target]);
 }
 
-static int read_chunk(struct reading *rd, const struct segment *s, const struct chunk *c, const struct choice *choice)
+static int read_chunk(struct reading *rd, const struct segment *s, const struct chunk *c, struct choice *choice,
+		      struct err *err)
 {
 	const struct store_query *q = rd->rq->q;
 	struct cursor at = cursor_make(s->samples.data + c->at, c->len);
@@ -144,8 +115,11 @@ static int read_chunk(struct reading *rd, const struct segment *s, const struct 
 		count = varint_take(&at);
 		one.count = count >> 1;
 		one.weight = count & 1 ? varint_take(&at) : one.count * c->unit;
-		if (one.time_ns >= q->from_ns && one.time_ns < q->to_ns && is_wanted(choice, &one))
-			r = rd->sample(rd, &one);
+		if (one.time_ns < q->from_ns || one.time_ns >= q->to_ns)
+			continue;
+		r = is_wanted(choice, &one, err);
+		if (r > 0 && (r = rd->sample(rd, &one)) < 0)
+			err_set(err, r, "out of memory");
 	}
 	return r;
 }
@@ -166,8 +140,8 @@ static int read_segment(struct reading *rd, const struct segment *s, struct err 
 			rd->period = 0;
 		else if (r == 0 && !rd->samples)
 			rd->period = c->unit;
-		if (r == 0 && (r = read_chunk(rd, s, c, &choice)) < 0)
-			err_set(err, r, "out of memory");
+		if (r == 0)
+			r = read_chunk(rd, s, c, &choice, err);
 	}
 	return r;
 }

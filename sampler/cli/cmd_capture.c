@@ -12,6 +12,7 @@
 #include "sampler/cli/daemon/daemon_get.h"
 #include "sampler/cli/daemon/daemon_targets.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/daemon/captures/captures.h"
 #include "sampler/output/data_out.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/base/cleanup.h"
@@ -25,7 +26,7 @@
 #define POLL_NS (SECOND_NS / 2)
 
 /* LATE_S: what the daemon may take to name and to keep what it has sampled. */
-enum { DEFAULT_HZ = 99, DEFAULT_S = 30, LATE_S = 40, STATE_MAX = 16 };
+enum { LATE_S = 40, STATE_MAX = 16 };
 
 struct capture_args {
 	const char *target, *output, *format, *socket;
@@ -48,11 +49,12 @@ static int take_option(const struct option_spec *s, struct capture_args *a, stru
 		a->format = optarg;
 	else if (strcmp(n, "socket") == 0)
 		a->socket = optarg;
-	else if (strcmp(n, "frequency") == 0 && parse_u64(optarg, 1, 1000, &a->hz) < 0)
-		return err_set(err, -EINVAL, "-F %.20s: from 1 to 1000 times for each second of CPU time", optarg);
+	else if (strcmp(n, "frequency") == 0 && parse_u64(optarg, 1, CAPTURE_HZ_MAX, &a->hz) < 0)
+		return err_set(err, -EINVAL, "-F %.20s: from 1 to %d times for each second of CPU time", optarg,
+			       CAPTURE_HZ_MAX);
 	else if (strcmp(n, "duration") == 0) {
-		if (parse_duration(optarg, &ns) < 0 || ns < SECOND_NS || ns > 600 * SECOND_NS)
-			return err_set(err, -EINVAL, "-d %.20s: from 1 s to 10m", optarg);
+		if (parse_duration(optarg, &ns) < 0 || ns < SECOND_NS || ns > CAPTURE_SECONDS_MAX * SECOND_NS)
+			return err_set(err, -EINVAL, "-d %.20s: from 1 s to %dm", optarg, CAPTURE_SECONDS_MAX / 60);
 		a->seconds = ns / SECOND_NS;
 	} else if (strcmp(n, "get") == 0 && parse_u64(optarg, 1, INT64_MAX, &a->id) < 0)
 		return err_set(err, -EINVAL, "--get %.20s: a number that jsampler capture --list shows", optarg);
@@ -79,7 +81,7 @@ static int parse(int argc, char **argv, struct capture_args *a, struct err *err)
 	const struct option_spec *s = NULL;
 	int r;
 
-	*a = (struct capture_args){.hz = DEFAULT_HZ, .seconds = DEFAULT_S};
+	*a = (struct capture_args){.hz = CAPTURE_HZ, .seconds = CAPTURE_SECONDS};
 	optind = 0;
 	while ((r = option_next(argc, argv, capture_option_specs, &s, err)) == 0 && s)
 		if ((r = take_option(s, a, err)) < 0)

@@ -16,6 +16,8 @@ struct named_profile;
 struct captures;
 
 enum {
+	CAPTURE_HZ = 99, /* unless asked for otherwise, as the next */
+	CAPTURE_SECONDS = 30,
 	CAPTURE_HZ_MAX = 1000,
 	CAPTURE_SECONDS_MAX = 600,
 	CAPTURES_AT_ONCE = 4,

@@ -13,7 +13,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 
-enum { DEFAULT_HZ = 99, DEFAULT_SECONDS = 30, CREATED = 201 };
+enum { CREATED = 201 };
 
 static const char *state_name(enum capture_state s)
 {
@@ -98,8 +98,8 @@ int answer_capture_new(const struct answer_context *c, const struct query *q, st
 	const struct capture_request r = {
 		.pid = q->target.pid,
 		.start = q->target.start_ticks,
-		.hz = q->hz ? q->hz : DEFAULT_HZ,
-		.seconds = q->seconds ? q->seconds : DEFAULT_SECONDS,
+		.hz = q->hz ? q->hz : CAPTURE_HZ,
+		.seconds = q->seconds ? q->seconds : CAPTURE_SECONDS,
 		.by = c->by,
 	};
 	struct capture made = {.state = CAPTURE_RUNNING, .request = r};

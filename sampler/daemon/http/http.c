@@ -145,20 +145,23 @@ static bool is_path(const char *given, const char *path, uint64_t *ret_number)
 	return strncmp(given, path, n) == 0 && parse_u64(given + n, 1, INT64_MAX, ret_number) == 0;
 }
 
-static int find_answer(const char *path, const char *method, answer_fn **ret, uint64_t *ret_number,
-		       enum query_recent *ret_recent, struct err *err)
+static const struct path *find_path(const char *given, uint64_t *ret_number, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (is_path(given, paths[i].path, ret_number))
+			return &paths[i];
+	err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", given);
+	return NULL;
+}
+
+static answer_fn *find_method(const struct path *p, const char *method, struct err *err)
 {
 	bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0, post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
-	const struct path *p = paths, *end = paths + sizeof(paths) / sizeof(paths[0]);
+	answer_fn *fn = get ? p->answer : post ? p->post : NULL;
 
-	while (p < end && !is_path(path, p->path, ret_number))
-		p++;
-	if (p == end)
-		return err_set(err, -ENOENT, "there is no %.100s; docs/api.yaml lists what there is", path);
-	*ret = get ? p->answer : post ? p->post : NULL;
-	*ret_recent = p->recent;
-	return *ret ? 0 :
-		      err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered%s", method, p->post ? ", and POST" : "");
+	if (!fn)
+		err_set(err, -EOPNOTSUPP, "%.20s: only GET is answered%s", method, p->post ? ", and POST" : "");
+	return fn;
 }
 
 /* Of the socket, the kernel knows who it is. */
@@ -177,17 +180,20 @@ static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, cons
 		  struct answer *a, struct err *err)
 {
 	struct answer_context context = h->context;
-	enum query_recent recent = QUERY_STORED;
-	answer_fn *fn = NULL;
+	const struct path *p;
+	answer_fn *fn;
 	struct query q = {0};
 	int r = tcp ? check_rights(h, c, err) : 0;
 
+	if (r < 0)
+		return r;
+	if (!(p = find_path(path, &q.capture, err)))
+		return -ENOENT;
+	if (!(fn = find_method(p, method, err)))
+		return -EOPNOTSUPP;
+	r = read_query(c, &q, err);
 	if (r == 0)
-		r = find_answer(path, method, &fn, &q.capture, &recent, err);
-	if (r == 0)
-		r = read_query(c, &q, err);
-	if (r == 0)
-		r = query_check_recent(&q, recent, err);
+		r = query_check_recent(&q, p->recent, err);
 	context.by = who_asks(c, tcp);
 	return r < 0 ? r : fn(&context, &q, a, err);
 }

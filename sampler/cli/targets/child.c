@@ -15,14 +15,13 @@
 
 enum { STATUS_UNKNOWN = 127 };
 
-/* In the child; does not return. Resets signals, as a shell does. */
+/* In the child, which until then ends with its parent; does not return. Resets signals, as a shell does. */
 static void wait_and_exec(int gate, int report, char **command)
 {
 	sigset_t none;
 	char go;
 	int e;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(gate, &go, 1) != 1)
 		_exit(127);
 	prctl(PR_SET_PDEATHSIG, 0);
@@ -49,6 +48,7 @@ int child_start(char **command, struct child *ret, struct err *err)
 		return err_set(err, -errno, "cannot start '%s': %m", command[0]);
 	if (ret->pid == 0) {
 		close(gate[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		wait_and_exec(gate[0], report[1], command);
 	}
 	close(gate[0]);

@@ -10,9 +10,9 @@ struct proc;
 struct suspend_link;
 
 /*
- * Who stops threads: suspend_loop.h, in a process of its own, which engine_options.confine_tracer confines. It holds the right
- * to do so, and this process none. It serves this one target, which it knows by descriptors
- * of its /proc directory, and ends when this process does. What it is asked for is in suspend_link.h.
+ * Stops threads (suspend_loop.h) in a process of its own, which engine_options.confine_tracer confines. Only that process
+ * holds the right to do so. It serves one target, which it knows by descriptors of its /proc directory, and ends when its
+ * parent does. suspend_link.h is what it is asked for.
  */
 struct suspend_tracer;
 

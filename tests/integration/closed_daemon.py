@@ -31,13 +31,7 @@ def trials(names):
     names = [n for n in names if n not in closed.ALLOWED_TO_SAMPLE]
     jdk = sorted(jvm.find_jdks().values())[0]
     with closed.Victims() as victims, tempfile.TemporaryDirectory() as tmp:
-        env = victims.environment(0, "all")
-        os.environ.update(env)
-        try:
-            d = daemon.Daemon(tmp)
-        finally:
-            for name in env:
-                del os.environ[name]
+        d = daemon.Daemon(tmp, env=victims.environment(0, "all"))
         busy = daemon.Busy(jdk, jvm.compile_java(jdk, "cli"))
         jvm.wait_until(lambda: names[-1] + ": " in d.said())
         d.stop()
@@ -64,13 +58,7 @@ def keeper_trials():
         victims.processes[daemon.OWNER] = own
         for path in (os.path.dirname(victims.file), victims.file):
             os.chown(path, daemon.OWNER, daemon.OWNER)
-        env = dict(victims.environment(daemon.OWNER, ""), CLOSED_KEEP="1")
-        os.environ.update(env)
-        try:
-            d = daemon.Daemon(tmp)
-        finally:
-            for name in env:
-                del os.environ[name]
+        d = daemon.Daemon(tmp, env={**victims.environment(daemon.OWNER, ""), "CLOSED_KEEP": "1"})
         jvm.wait_until(lambda: "all tried\n" in d.said())
         d.stop()
         said = dict(re.findall(r"^(\w+): (errno \d+|signal \d+)$", d.said().split("all tried\n")[0], re.M))

@@ -60,7 +60,7 @@ def pids_of(worker):
 
 
 class Daemon:
-    def __init__(self, tmp, rules=None, sampling="cpu_limit = 100%"):
+    def __init__(self, tmp, rules=None, sampling="cpu_limit = 100%", env=None):
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):
@@ -73,7 +73,7 @@ class Daemon:
             sampling, self.store, OWNER, tmp, own_rules() if rules is None else rules))
         with open(self.log, "w") as log:
             self.proc = subprocess.Popen([jvm.jsampler_path(), "daemon", "-v", "--config", conf], stdin=subprocess.DEVNULL,
-                                         stdout=log, stderr=log, preexec_fn=jvm.die_with_parent)
+                                         stdout=log, stderr=log, env={**os.environ, **(env or {})}, preexec_fn=jvm.die_with_parent)
 
     def said(self):
         return pathlib.Path(self.log).read_text()
@@ -307,13 +307,14 @@ def isolated(jdk, classes, tmp):
     return bad
 
 
-def main():
-    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(doc, *cases):
+    """Each case with a folder of its own; it returns what is wrong."""
+    args = argparse.ArgumentParser(description=doc.splitlines()[0])
     args.add_argument("--jdk", default=None)
     jdk = jvm.pick_jdk(args.parse_args().jdk)
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     bad = []
-    for case in (run, killed, captures_cut, isolated):
+    for case in cases:
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
             bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp)]
     print("\n".join(bad) or "ok")
@@ -321,4 +322,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run, killed, captures_cut, isolated))

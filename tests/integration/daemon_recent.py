@@ -4,12 +4,10 @@
 usage: daemon_recent.py [--jdk 17]
 """
 
-import argparse
 import json
 import os
 import signal
 import sys
-import tempfile
 import time
 
 import daemon as one
@@ -96,16 +94,5 @@ def run(jdk, classes, tmp):
     return bad
 
 
-def main():
-    args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    args.add_argument("--jdk", default=None)
-    jdk = jvm.pick_jdk(args.parse_args().jdk)
-    classes = jvm.public(jvm.compile_java(jdk, "cli"))
-    with tempfile.TemporaryDirectory(prefix="js-recent-") as tmp:
-        bad = run(jdk, classes, tmp)
-    print("\n".join(bad) or "ok")
-    return bool(bad)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one.main(__doc__, run))

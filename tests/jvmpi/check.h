@@ -15,6 +15,8 @@ extern JavaVM *java_vm;
 void check(const char *name, bool ok, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void check_open(const char *path); /* where the report goes */
 void check_report(void);
+/* A file with this alone: the result of an agent that has no table of checks. */
+void say(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool interface_get(JavaVM *vm, jint version);
 JNIEnv *env_here(void);
 

@@ -14,7 +14,6 @@
  */
 #include <jvmti.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,20 +36,6 @@ static struct {
 	jmethodID busy;
 	_Atomic int code;
 } o = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-	FILE *f = fopen(o.path, "we");
-	va_list ap;
-
-	if (!f)
-		return;
-	va_start(ap, fmt);
-	vfprintf(f, fmt, ap);
-	va_end(ap);
-	fclose(f);
-}
 
 static bool is(const char *what)
 {
@@ -84,7 +69,7 @@ static void order_main(void *arg)
 	(void)arg;
 	for (int i = 0; i < 60000 && o.handled < before + 50; i++)
 		usleep(1000);
-	say("early %s", o.early ? "some" : "none");
+	say(o.path, "early %s", o.early ? "some" : "none");
 }
 
 /* Calls f for each loaded class of that signature; local references are its to keep. */
@@ -120,10 +105,10 @@ static void unprepared_ask(JNIEnv *env, jvmtiEnv *ti, jclass klass)
 	(void)env;
 	(*ti)->GetClassStatus(ti, klass, &status);
 	if (status & JVMTI_CLASS_STATUS_PREPARED)
-		return say("it is prepared");
+		return say(o.path, "it is prepared");
 	o.asked = jvmpi->jobject2jobjectID(klass);
 	if (jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, o.asked) != JVMPI_SUCCESS)
-		say("refused");
+		say(o.path, "refused");
 }
 
 static void unprepared_main(void *arg)
@@ -133,10 +118,10 @@ static void unprepared_main(void *arg)
 		classes_each("LJvmpi$Late;", unprepared_ask);
 		usleep(10000);
 	}
-	say("answered %d", o.answered);
+	say(o.path, "answered %d", o.answered);
 	for (int i = 0; i < 10000 && !o.methods; i++)
 		usleep(1000);
-	say("answered %d, then its CLASS_LOAD with %s", o.answered, o.methods ? "methods" : "none");
+	say(o.path, "answered %d, then its CLASS_LOAD with %s", o.answered, o.methods ? "methods" : "none");
 }
 
 /* overtaken */
@@ -148,12 +133,12 @@ static void overtaken_main(void *arg)
 		classes_each("LJvmpi$Late;", unprepared_ask);
 		usleep(10000);
 	}
-	say("last %s", o.last ? "whole" : "without methods");
+	say(o.path, "last %s", o.last ? "whole" : "without methods");
 }
 
 static void overtaken_wait(void)
 {
-	say("in the handler");
+	say(o.path, "in the handler");
 	for (int i = 0; i < 10000 && !o.methods; i++)
 		usleep(1000);
 }
@@ -188,7 +173,7 @@ static void met_main(void *arg)
 		classes_each("LThrowaway;", method_met);
 		usleep(50000);
 	}
-	say("unloaded %s, named %s", o.gone >= ENOUGH ? "many" : "few", o.named >= o.gone ? "all" : "not all");
+	say(o.path, "unloaded %s, named %s", o.gone >= ENOUGH ? "many" : "few", o.named >= o.gone ? "all" : "not all");
 }
 
 /* lines */
@@ -238,7 +223,7 @@ static void lines_main(void *arg)
 		usleep(1000);
 		line = late_line();
 	}
-	say("redefined %d, %s", o.redefined, before && line == before + 1000 ? "new line" : "old line");
+	say(o.path, "redefined %d, %s", o.redefined, before && line == before + 1000 ? "new line" : "old line");
 }
 
 /* carrier */
@@ -281,7 +266,7 @@ static void carrier_main(void *arg)
 		runs += jvmpi->GetThreadStatus(o.main) == JVMPI_THREAD_RUNNABLE;
 		in += late_line() > 0;
 	}
-	say("%s, %s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames",
+	say(o.path, "%s, %s, %s", runs > LOOKS / 2 ? "runs" : "waits", in > LOOKS / 2 ? "its frames" : "other frames",
 	    runs_on_suspended(env_here()) ? "runs on" : "stops");
 }
 
@@ -296,7 +281,7 @@ static void code_main(void *arg)
 	jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL);
 	for (int i = 0; i < 10000 && o.code < ENOUGH; i++)
 		usleep(1000);
-	say("%s then %s", before >= ENOUGH ? "many" : "few", o.code >= ENOUGH ? "many" : "few");
+	say(o.path, "%s then %s", before >= ENOUGH ? "many" : "few", o.code >= ENOUGH ? "many" : "few");
 }
 
 static void class_seen(const JVMPI_Event *e)
@@ -334,7 +319,7 @@ static void notify(JVMPI_Event *e)
 	case JVMPI_EVENT_COMPILED_METHOD_LOAD: o.code++; break;
 	case JVMPI_EVENT_JVM_INIT_DONE:
 		if (is("count"))
-			say("%d", o.classes);
+			say(o.path, "%d", o.classes);
 		else if (!is("lines") && !is("carrier"))
 			jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY,
 						  is("order")     ? order_main :

@@ -25,16 +25,6 @@ static struct {
 	JVMPI_RawMonitor monitor;
 } o;
 
-static void say(const char *text)
-{
-	FILE *f = fopen(o.path, "we");
-
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
-}
-
 /* Each function that should not come back, with arguments that do no harm. */
 #define FUNCTIONS(F)                                                                                                   \
 	F(EnableEvent, JVMPI_EVENT_CLASS_LOAD, NULL)                                                                   \
@@ -101,7 +91,7 @@ static void after_the_end(void)
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, call_run, &calls[i]))
-			return say("no thread\n");
+			return say(o.path, "no thread\n");
 		for (int ms = 0; ms < 30000 && !calls[i].begun; ms++)
 			usleep(1000);
 	}
@@ -110,18 +100,16 @@ static void after_the_end(void)
 	for (unsigned i = 0; i < CALLS && n < sizeof(text); i++)
 		if (calls[i].back)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", calls[i].name);
-	say(text);
+	say(o.path, "%s", text);
 }
 
 static void suspend_other(void)
 {
-	char text[64];
 	jint suspended = -1, resumed = -1;
 
 	jvmpi->SuspendThreadList(1, &o.other, &suspended);
 	jvmpi->ResumeThreadList(1, &o.other, &resumed);
-	snprintf(text, sizeof(text), "suspended %d resumed %d", (int)suspended, (int)resumed);
-	say(text);
+	say(o.path, "suspended %d resumed %d", (int)suspended, (int)resumed);
 }
 
 static jvmtiError suspend_take(jvmtiEnv *ti)
@@ -151,14 +139,14 @@ static void pairs_main(void *arg)
 static void lent(JNIEnv *env)
 {
 	const jvmtiCapabilities suspend = {.can_suspend = 1};
-	char text[96], name[] = "pairs";
+	char name[] = "pairs";
 	jint suspended = -1, refused_one = -1;
 	jvmtiError during, after;
 	void *ti = NULL;
 	JavaVM *vm;
 
 	if ((*env)->GetJavaVM(env, &vm) || (*vm)->GetEnv(vm, &ti, JVMTI_VERSION_1_2))
-		return say("no JVMTI");
+		return say(o.path, "no JVMTI");
 	jvmpi->SuspendThreadList(1, &o.other, &suspended);
 	during = suspend_take(ti);
 	jvmpi->ResumeThread(o.other);
@@ -169,25 +157,20 @@ static void lent(JNIEnv *env)
 		jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, pairs_main);
 	for (int i = 0; i < 60000 && pairs_left; i++)
 		usleep(1000);
-	snprintf(text, sizeof(text), "suspended %d, during %d after %d, then %d, pairs %d refused %d", (int)suspended,
-		 (int)during, (int)after, (int)refused_one, pairs_left, refusals);
-	say(text);
+	say(o.path, "suspended %d, during %d after %d, then %d, pairs %d refused %d", (int)suspended, (int)during,
+	    (int)after, (int)refused_one, pairs_left, refusals);
 }
 
 static void has_run(void)
 {
-	char text[64];
 
-	snprintf(text, sizeof(text), "has run %d", burner_has_run());
-	say(text);
+	say(o.path, "has run %d", burner_has_run());
 }
 
 static void refused(void)
 {
-	char text[64];
 
-	snprintf(text, sizeof(text), "answer %d", (int)jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL));
-	say(text);
+	say(o.path, "answer %d", (int)jvmpi->EnableEvent(JVMPI_EVENT_COMPILED_METHOD_LOAD, NULL));
 }
 
 static jvmtiError(JNICALL *add_capabilities)(jvmtiEnv *, const jvmtiCapabilities *);
@@ -226,7 +209,7 @@ static void notify(JVMPI_Event *e)
 		break;
 	case JVMPI_EVENT_JVM_SHUT_DOWN:
 		if (!strcmp(o.what, "frozen") && atexit(after_the_end))
-			say("no atexit\n");
+			say(o.path, "no atexit\n");
 		break;
 	}
 }

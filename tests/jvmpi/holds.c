@@ -33,16 +33,6 @@ static struct {
 	struct table ids; /* of classes */
 } o = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void say(const char *text)
-{
-	FILE *f = fopen(o.path, "we");
-
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
-}
-
 static double seconds(void)
 {
 	struct timespec t;
@@ -66,21 +56,19 @@ static void thread(void (*f)(void *))
 	char name[] = "holder";
 
 	if (jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, f) != JNI_OK)
-		say("no thread");
+		say(o.path, "no thread");
 }
 
 /* start: the program loads classes all the time, so one comes within 5 s if it may. */
 static void start_handle(void)
 {
 	int before = o.loads;
-	char text[64];
 
 	if (o.starts > 1)
 		return;
 	for (int i = 0; i < 5000 && o.loads == before; i++)
 		usleep(1000);
-	snprintf(text, sizeof(text), "passed %d", o.loads != before);
-	say(text);
+	say(o.path, "passed %d", o.loads != before);
 }
 
 static void run_main(void *arg)
@@ -98,7 +86,7 @@ static void run_main(void *arg)
 	snprintf(text, sizeof(text), "%s start %d finish %d", seconds() - begin < 5 ? "at once" : "late",
 		 o.starts > starts, o.finishes > finishes);
 	jvmpi->RawMonitorExit(o.monitor);
-	say(text);
+	say(o.path, "%s", text);
 }
 
 static void monitor_pass(void)
@@ -143,7 +131,7 @@ static void pumped_main(void *arg)
 	snprintf(text, sizeof(text), "%s start %d finish %d", seconds() - begin < 3 ? "at once" : "late",
 		 o.starts - starts, o.finishes - finishes);
 	jvmpi->RawMonitorExit(o.monitor);
-	say(text);
+	say(o.path, "%s", text);
 }
 
 static void keeper_main(void *arg)
@@ -176,7 +164,7 @@ static void kept_main(void *arg)
 	for (int i = 0; i < 60000 && o.finishes == before; i++)
 		usleep(1000);
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), " afterwards %d", o.enabled && o.finishes > before);
-	say(text);
+	say(o.path, "%s", text);
 }
 
 static void disable_main(void *arg)
@@ -201,7 +189,7 @@ static void disable_main(void *arg)
 	for (int i = 0; i < 60000 && o.unloads == unloads; i++)
 		usleep(1000);
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), " afterwards %d", o.unloads > unloads);
-	say(strchr(text, ';'));
+	say(o.path, "%s", strchr(text, ';'));
 }
 
 /* An id that is given to a class while the one that had it was not told as unloaded. */
@@ -219,10 +207,8 @@ static void id_note(jobjectID id, bool gone)
 
 static void at_end(void)
 {
-	char text[64];
 
-	snprintf(text, sizeof(text), "late %s", o.late ? "some" : "none");
-	say(text);
+	say(o.path, "late %s", o.late ? "some" : "none");
 }
 
 /* last: long enough for the program's threads to have thousands. */
@@ -232,7 +218,7 @@ static void shut_down(JNIEnv *env)
 	o.ending = true;
 	if (is("last")) {
 		if (atexit(at_end))
-			say("no atexit");
+			say(o.path, "no atexit");
 		usleep(700000);
 	}
 }
@@ -262,7 +248,7 @@ static void destructor(void)
 	jvmpi->RawMonitorDestroy(o.monitor);
 	jvmpi->GetThreadObject(NULL);
 	jvmpi->RunGC();
-	say(jvmpi->GetCurrentThreadCpuTime() > 0 ? "destroyed" : "no time");
+	say(o.path, "%s", jvmpi->GetCurrentThreadCpuTime() > 0 ? "destroyed" : "no time");
 }
 
 __attribute__((constructor)) static void construct(void)
@@ -317,7 +303,7 @@ static void notify(JVMPI_Event *e)
 		break;
 	case JVMPI_EVENT_GC_FINISH:
 		if (is("stuck"))
-			say("stuck");
+			say(o.path, "stuck");
 		while (is("stuck"))
 			pause();
 		if (is_run())

@@ -29,16 +29,6 @@ static struct {
 	_Atomic long made, interrupted, others;
 } o;
 
-static void say(const char *text)
-{
-	FILE *f = fopen(o.path, "we");
-
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
-}
-
 static void made(int r)
 {
 	o.made++;
@@ -127,14 +117,12 @@ static void end(void)
 
 static void calls(void)
 {
-	char text[96];
 	int shown;
 
 	begin(busy);
 	shown = suspend_until(MANY, ROUNDS_MAX);
 	end();
-	snprintf(text, sizeof(text), "interrupted %ld, made %d, shown %d", o.interrupted, o.made > 1000, shown == MANY);
-	say(text);
+	say(o.path, "interrupted %ld, made %d, shown %d", o.interrupted, o.made > 1000, shown == MANY);
 }
 
 static void on_other(int sig)
@@ -158,12 +146,11 @@ static void handler(void)
 	after = suspend_until(MANY, ROUNDS_MAX);
 	snprintf(text, sizeof(text), "before %d, then %ld, has run %d", before == MANY, o.others - once, after == MANY);
 	end();
-	say(text);
+	say(o.path, "%s", text);
 }
 
 static void closed(void)
 {
-	char text[96];
 	int left = 0, opened = 0;
 
 	begin(spin);
@@ -185,8 +172,7 @@ static void closed(void)
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 		left += readlink(link, to, sizeof(to) - 1) > 0 && !strcmp(to, "/dev/null");
 	}
-	snprintf(text, sizeof(text), "opened %d, lost %d", opened > 0, left < opened);
-	say(text);
+	say(o.path, "opened %d, lost %d", opened > 0, left < opened);
 }
 
 static void notify(JVMPI_Event *e)

@@ -10,8 +10,8 @@
  */
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/event.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/monitor.h"
+#include "jvm-bridge/host/pump.h"
 #include "jvm-bridge/host/thread.h"
 
 #define QUIET_NS 100000000ull
@@ -218,7 +218,7 @@ void gc_disable(struct agent *a)
 static void disabled_drop(struct agent *a)
 {
 	if (atomic_fetch_sub(&a->disabled, 1) == 1)
-		gc_enabled();
+		pump_hurry(); /* what it could not report */
 }
 
 void gc_enable(struct agent *a)

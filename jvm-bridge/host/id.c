@@ -1,11 +1,11 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
-#include "jvm-bridge/host/class.h"
 #include "jvm-bridge/host/event.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id_record.h"
+#include "jvm-bridge/host/pump.h"
 #include "jvm-bridge/host/refs.h"
+#include "jvm-bridge/host/saved_class.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -22,7 +22,7 @@ struct object_id *id_from_tag(jlong tag)
 	return (struct object_id *)(uintptr_t)tag;
 }
 
-/* Since JDK 16 OBJECT_FREE is sent outside the pause; see gc.c. */
+/* Since JDK 16 OBJECT_FREE is sent outside the pause; see collections/gc.c. */
 static bool is_reported_in_pause(void)
 {
 	int release = jvm_release();
@@ -42,7 +42,7 @@ bool ids_init(JNIEnv *env)
 
 	if (atomic_load(&ids.ready))
 		return true;
-	if (!env || !ids_are_possible() || !gc_pump_start())
+	if (!env || !ids_are_possible() || !pump_start())
 		return false;
 	if (is_reported_in_pause()) {
 		if ((*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL))
@@ -255,7 +255,7 @@ bool id_empty(JNIEnv *env, struct object_id *id)
 	if (id->dead)
 		ref_weak_delete(env, id->dead);
 	id->dead = NULL;
-	class_forget(atomic_exchange(&id->saved, NULL));
+	saved_class_free(atomic_exchange(&id->saved, NULL));
 	definition_reset(&id->definition);
 	atomic_store(&id->array, 0);
 	atomic_store(&id->element, NULL);

@@ -7,9 +7,9 @@
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/owner.h"
+#include "jvm-bridge/host/pump.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -248,7 +248,7 @@ bool support_prepare(jint type)
 
 	/* In this order: the later steps make JVMTI send events that agents have already enabled. */
 	return support_possible(type) && prepare(s) && (!(s->needs & NEEDS_IDS) || ids_init(bridge_env())) &&
-	       (!(s->needs & NEEDS_PUMP) || gc_pump_start());
+	       (!(s->needs & NEEDS_PUMP) || pump_start());
 }
 
 bool support_wants(jvmtiEvent event)

@@ -9,10 +9,10 @@
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/libc_old.h"
-#include "jvm-bridge/host/class.h"
-#include "jvm-bridge/host/code.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/code.h"
+#include "jvm-bridge/host/collections/gc.h"
 #include "jvm-bridge/host/event.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/thread.h"
 
 typedef jint(JNICALL *on_load)(JavaVM *, char *, void *);

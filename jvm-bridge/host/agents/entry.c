@@ -9,8 +9,9 @@
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/registers.h"
-#include "jvm-bridge/host/class.h"
-#include "jvm-bridge/host/code.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/code.h"
+#include "jvm-bridge/host/collections/gc.h"
 #include "jvm-bridge/host/dumps/dump.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/events/contention.h"
@@ -18,7 +19,7 @@
 #include "jvm-bridge/host/events/inserted.h"
 #include "jvm-bridge/host/events/method.h"
 #include "jvm-bridge/host/gate.h"
-#include "jvm-bridge/host/gc.h"
+#include "jvm-bridge/host/pump.h"
 #include "jvm-bridge/host/stacks/stacks.h"
 #include "jvm-bridge/host/step.h"
 #include "jvm-bridge/host/support.h"
@@ -104,7 +105,7 @@ static void JNICALL on_vm_death(jvmtiEnv *ti, JNIEnv *env)
 	inserted_end();
 	exit_watch();
 	atomic_store(&the_bridge.dead, true);
-	gc_shutdown();
+	pump_shutdown();
 }
 
 static void JNICALL on_end(jvmtiEnv *ti, JNIEnv *env, jthread thread)
@@ -176,6 +177,7 @@ static int bridge_open(JavaVM *vm)
 		return -ENOSYS;
 	}
 	the_bridge.ti = ti;
+	gc_init();
 	vm_patch(vm);
 	if ((*the_bridge.ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks)))
 		return -EINVAL;

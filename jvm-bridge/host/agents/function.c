@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/agents/agent.h"
-#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/trace.h"
+#include "jvm-bridge/host/collections/gc.h"
 #include "jvm-bridge/host/gate.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/monitor.h"
 #include "jvm-bridge/host/stacks/stacks.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 #include "jvm-bridge/jvmpi/layout.h"
 
 /* false: do nothing. */

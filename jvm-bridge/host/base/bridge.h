@@ -76,6 +76,12 @@ struct bridge {
 
 extern struct bridge the_bridge;
 
+/* The JVM is ending: nothing that can be left out is sent any more. */
+static inline bool bridge_is_ending(void)
+{
+	return atomic_load(&the_bridge.ending) || atomic_load(&the_bridge.dead);
+}
+
 void bridge_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
 _Noreturn void bridge_freeze(void); /* calls after JVM_SHUT_DOWN never return */
 void exit_watch(

@@ -10,13 +10,13 @@
 
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
-#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/dumps/dump.h"
 #include "jvm-bridge/host/dumps/dump_write.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 
 enum { LIMIT_MB = 1024, TRACE_FRAMES = 64, THREADS_MAX = 65536 };
 

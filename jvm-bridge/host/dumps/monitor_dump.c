@@ -8,6 +8,7 @@
 
 #include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/base/address.h"
+#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/dumps/dump_space.h"
 #include "jvm-bridge/host/dumps/dump_write.h"
 #include "jvm-bridge/host/event.h"
@@ -16,7 +17,6 @@
 #include "jvm-bridge/host/owner.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 
 enum { SPACE = 1 << 28, TRACE_FRAMES = 64, RAW_MAX = 1024 };
 

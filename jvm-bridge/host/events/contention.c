@@ -4,7 +4,7 @@
  * wait.
  */
 #include "jvm-bridge/host/events/contention.h"
-#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/classes/class.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/monitor.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/stacks/clock.h"
 #include "jvm-bridge/host/stacks/walk.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 
 enum {
 	FRAMES_MAX = 2048, /* of a stack */

@@ -3,10 +3,11 @@
 
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/pool.h"
-#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/lines.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
-#include "jvm-bridge/host/lines.h"
+#include "jvm-bridge/host/saved_class.h"
 #include "jvm-bridge/host/support.h"
 #include "jvm-bridge/host/thread.h"
 
@@ -149,47 +150,6 @@ static bool class_fill(struct pool *p, const struct agent *a, JNIEnv *env, jclas
 	return fields_fill(p, klass, e);
 }
 
-/*
- * The reply to RequestEvent inside CLASS_UNLOAD, when the class no longer exists: names, but no method ids or fields.
- */
-struct saved_class {
-	struct pool pool;
-	JVMPI_Event event;
-};
-
-static struct saved_class *class_save(const JVMPI_Event *e)
-{
-	const JVMPI_Method *m = e->u.class_load.methods;
-	struct saved_class *s = calloc(1, sizeof(*s));
-	JVMPI_Event *copy;
-
-	if (!s)
-		return NULL;
-	copy = &s->event;
-	copy->u.class_load.class_id = e->u.class_load.class_id;
-	copy->u.class_load.num_interfaces = e->u.class_load.num_interfaces;
-	copy->u.class_load.class_name = pool_string(&s->pool, e->u.class_load.class_name);
-	if (e->u.class_load.source_name)
-		copy->u.class_load.source_name = pool_string(&s->pool, e->u.class_load.source_name);
-	copy->u.class_load.methods = pool_alloc(&s->pool, (size_t)e->u.class_load.num_methods * sizeof(*m));
-	if (!copy->u.class_load.methods)
-		return s;
-	copy->u.class_load.num_methods = e->u.class_load.num_methods;
-	for (jint i = 0; i < copy->u.class_load.num_methods; i++)
-		copy->u.class_load.methods[i] = (JVMPI_Method){pool_string(&s->pool, m[i].method_name),
-							       pool_string(&s->pool, m[i].method_signature),
-							       m[i].start_lineno, m[i].end_lineno, NULL};
-	return s;
-}
-
-void class_forget(struct saved_class *s)
-{
-	if (!s)
-		return;
-	pool_done(&s->pool);
-	free(s);
-}
-
 /* An unprepared class has no methods and fields. */
 static bool is_prepared(jclass klass)
 {
@@ -205,9 +165,9 @@ static void class_keep(const struct agent *a, const JVMPI_Event *e, struct objec
 
 	if (a->lean || !agent_wants(a, JVMPI_EVENT_CLASS_UNLOAD) || atomic_load(&id->saved))
 		return;
-	saved = class_save(e);
+	saved = saved_class_new(e);
 	if (!atomic_compare_exchange_strong(&id->saved, &none, saved))
-		class_forget(saved);
+		saved_class_free(saved);
 }
 
 static bool class_send(struct agent *a, struct thread *t, JNIEnv *env, jclass klass, struct object_id *id,

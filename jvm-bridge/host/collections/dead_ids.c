@@ -1,9 +1,9 @@
-#include "jvm-bridge/host/dead_ids.h"
-#include "jvm-bridge/host/class.h"
+#include "jvm-bridge/host/collections/dead_ids.h"
+#include "jvm-bridge/host/classes/class.h"
+#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 
 enum { LOOK_SHARE = 50 }; /* looking for dead objects takes at most 1/LOOK_SHARE of the time */
 

@@ -8,7 +8,6 @@ void class_report_of_method(struct agent *a, struct thread *t, JNIEnv *env, jmet
 bool class_report_all(struct agent *a, struct thread *t, JNIEnv *env, bool again); /* false: no list of classes */
 jint class_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
 jint method_request(struct agent *a, struct thread *t, JNIEnv *env, jmethodID method);
-void class_forget(struct saved_class *s); /* NULL is allowed */
 /* The agent got a class's id other than by CLASS_LOAD: report the class's end to it as well. */
 void class_id_given(struct agent *a, JNIEnv *env, jclass klass, struct object_id *id);
 bool class_report_unload(struct agent *a, struct thread *t, struct object_id *id);

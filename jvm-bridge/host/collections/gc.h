@@ -3,17 +3,15 @@
 
 #include "jvm-bridge/host/base/bridge.h"
 
+void gc_init(void); /* before the pump is started */
 void gc_run(struct agent *a);
 uint32_t gc_collections(void); /* so far */
-void gc_enabled(void); /* nobody has GC disabled any more */
 /* Nobody wants ids any more: the pump removes them from their objects, unless somebody wants ids again by then. */
 void gc_ids_release(void);
 bool gc_pump_wants_code(
 	struct agent *a); /* code_report_all() on the pump, soon; false: the pump could not be started */
-bool gc_pump_start(void); /* starts its thread; idempotent */
 void JNICALL on_gc_start(jvmtiEnv *ti);
 void JNICALL on_gc_finish(jvmtiEnv *ti);
 void JNICALL on_object_free(jvmtiEnv *ti, jlong tag);
-void gc_shutdown(void);
 
 #endif

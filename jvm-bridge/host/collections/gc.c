@@ -1,12 +1,9 @@
 /*
  * Garbage collections. JVMTI's callbacks run in the pause: a handler that takes a lock there would deadlock with a
- * thread that holds it and waits for the pause to end. So they only count, and a thread of the bridge, the pump,
- * sends GC_START, OBJECT_FREE and GC_FINISH afterwards, as one window (gate.c). A caller of RunGC gets its GC_START
- * and GC_FINISH on its own thread, because it may hold locks that their handlers take.
- *
- * A thread woken in the pause blocks at the safepoint and has to be woken again. So if nobody waits for the results
- * of a collection (no window, no unloaded class), the pump handles collections in batches, by its own timer, and is
- * woken only by the first one after a whole period without any: an idle JVM stays idle.
+ * thread that holds it and waits for the pause to end. So they only count, and the pump (pump.h) sends GC_START,
+ * OBJECT_FREE and GC_FINISH afterwards, as one window (gate.c). A caller of RunGC gets its GC_START and GC_FINISH on
+ * its own thread, because it may hold locks that their handlers take. If nobody waits for the results of a collection
+ * (no window, no unloaded class), the pump handles collections in batches.
  *
  * Up to JDK 15 JVMTI reports freed objects in the pause. Later it reports them on the Service Thread; the thread that
  * enables OBJECT_FREE and the thread that ends the JVM wait for that without allowing a safepoint, so the JVM hangs
@@ -15,36 +12,29 @@
  */
 #include <stdlib.h>
 
-#include "jvm-bridge/host/code.h"
-#include "jvm-bridge/host/dead_ids.h"
+#include "jvm-bridge/host/classes/code.h"
+#include "jvm-bridge/host/collections/dead_ids.h"
+#include "jvm-bridge/host/collections/gc.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/gate.h"
-#include "jvm-bridge/host/gc.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/monitor.h"
+#include "jvm-bridge/host/pump.h"
 #include "jvm-bridge/host/thread.h"
 
 enum {
 	PAUSES = 512,
-	BATCH_NS = 250000000, /* the longest delay of JS_GC_PAUSE */
-	AGAIN_NS = 20000000, /* retry interval for what could not be sent */
+	AGAIN_NS = 20000000, /* until RunGC tries again */
 };
 
 #define RUN_LIMIT_NS 10000000000ull /* how long RunGC waits for others that have GC disabled */
 #define TURN_NS 1000000000ull /* and for another thread's window */
 
 static struct {
-	struct lock start_lock;
-	bool started;
-	_Atomic uint32_t wake; /* changes when the pump is woken */
-	_Atomic bool hurry; /* some work cannot wait for a batch */
-	_Atomic bool asleep; /* the pump waits without a timeout */
 	_Atomic uint32_t collections; /* finished, counted by JVMTI's callback */
 	_Atomic uint32_t delivered; /* how many the pump has handled */
 	_Atomic(struct object_id *) freed; /* pushed by on_object_free */
 	_Atomic bool release; /* all ids are to be released */
-	/* Only used by the pump. */
-	bool again; /* something could not be sent */
 	/* Written by the collecting thread; the pump reads it after `collections`. */
 	_Atomic int64_t pause_begin;
 	struct {
@@ -58,34 +48,19 @@ void JNICALL on_gc_start(jvmtiEnv *ti)
 	atomic_store(&gc.pause_begin, (int64_t)clock_ns(CLOCK_MONOTONIC));
 }
 
-static void pump_wake(void)
-{
-	atomic_fetch_add(&gc.wake, 1);
-	futex_wake_all(&gc.wake);
-}
-
-static void pump_hurry(void)
-{
-	if (!atomic_exchange(&gc.hurry, true))
-		pump_wake();
-}
-
 static bool wants_window(const struct agent *a)
 {
 	return agent_wants(a, JVMPI_EVENT_GC_START) || agent_wants(a, JVMPI_EVENT_GC_FINISH) ||
 	       agent_wants(a, JVMPI_EVENT_OBJECT_FREE);
 }
 
-static void pump_notify(bool hurry)
+static void tell_pump(bool hurry)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
 
 	for (unsigned i = 0; i < n; i++)
 		hurry |= wants_window(&the_bridge.agents[i]);
-	if (hurry)
-		pump_hurry();
-	else if (atomic_exchange(&gc.asleep, false))
-		pump_wake();
+	hurry ? pump_hurry() : pump_notify();
 }
 
 void JNICALL on_gc_finish(jvmtiEnv *ti)
@@ -96,7 +71,7 @@ void JNICALL on_gc_finish(jvmtiEnv *ti)
 	atomic_store(&gc.pauses[i].begin, atomic_load(&gc.pause_begin));
 	atomic_store(&gc.pauses[i].end, (int64_t)clock_ns(CLOCK_MONOTONIC));
 	i = atomic_fetch_add(&gc.collections, 1);
-	pump_notify(i - atomic_load(&gc.delivered) >= PAUSES / 2);
+	tell_pump(i - atomic_load(&gc.delivered) >= PAUSES / 2);
 }
 
 void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
@@ -109,7 +84,7 @@ void JNICALL on_object_free(jvmtiEnv *ti, jlong tag)
 	id->next = atomic_load(&gc.freed);
 	while (!atomic_compare_exchange_weak(&gc.freed, &id->next, id))
 		;
-	pump_notify(class); /* unloads are urgent: other classes may be loaded in their place */
+	tell_pump(class); /* unloads are urgent: other classes may be loaded in their place */
 }
 
 static jlong call_long(JNIEnv *env, jobject runtime, jclass klass, const char *name)
@@ -140,11 +115,6 @@ static void heap_sizes(JNIEnv *env, JVMPI_Event *e)
 	}
 	(*env)->DeleteLocalRef(env, runtime);
 	(*env)->DeleteLocalRef(env, klass);
-}
-
-static bool is_ending(void)
-{
-	return atomic_load(&the_bridge.ending) || atomic_load(&the_bridge.dead);
 }
 
 /*
@@ -196,9 +166,11 @@ static bool report_collections(struct agent *a, struct thread *t, uint32_t now, 
 	return true;
 }
 
-static void report_to_agents(struct thread *t, uint32_t now)
+/* true: to some, not everything could be reported. */
+static bool report_to_agents(struct thread *t, uint32_t now)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
+	bool left = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct agent *a = &the_bridge.agents[i];
@@ -206,16 +178,17 @@ static void report_to_agents(struct thread *t, uint32_t now)
 		uint32_t told;
 
 		if (!gate_turn_take(a, t)) {
-			gc.again = true;
+			left = true;
 			continue;
 		}
 		/* A caller of RunGC may have reported later ones. */
 		told = atomic_load(&a->collected);
 		if ((int32_t)(now - told) > 0)
 			told = now;
-		gc.again |= !report_collections(a, t, told, frees) || dead_ids_have_frees(a);
+		left |= !report_collections(a, t, told, frees) || dead_ids_have_frees(a);
 		gate_turn_drop(a);
 	}
+	return left;
 }
 
 static void code_send(struct thread *t)
@@ -227,112 +200,55 @@ static void code_send(struct thread *t)
 			code_report_all(&the_bridge.agents[i], t, 0);
 }
 
-static void pump_once(struct thread *t)
+static bool run(struct thread *t)
 {
 	uint32_t now = atomic_load(&gc.collections);
-	bool release;
+	bool release, left;
 
-	gc.again = false;
 	code_send(t);
-	if (gate_disabled(t)) {
-		gc.again = true; /* gc_enabled() wakes the pump */
-		return;
-	}
+	if (gate_disabled(t))
+		return true; /* gate.c wakes the pump */
 	dead_ids_add(atomic_exchange(&gc.freed, NULL));
 	if (ids_looked_for())
 		dead_ids_find(t->env, now != atomic_load(&gc.delivered));
 	release = atomic_exchange(&gc.release, false) && !events_want_ids();
 	if (release)
 		dead_ids_add(ids_untag(t->env));
-	gc.again |= !dead_ids_send_unloads(t); /* CLASS_UNLOAD comes before OBJECT_FREE of the same id */
-	report_to_agents(t, now);
-	gc.again |= !dead_ids_release(t);
+	left = !dead_ids_send_unloads(t); /* CLASS_UNLOAD comes before OBJECT_FREE of the same id */
+	left |= report_to_agents(t, now);
+	left |= !dead_ids_release(t);
 	if (release)
 		event_modes_apply();
 	atomic_store(&gc.delivered, now);
+	return left;
 }
 
-static bool pump_has_work(void)
+static bool is_due(void)
 {
-	return atomic_load(&gc.hurry) || atomic_load(&gc.freed) || dead_ids_find_is_due() || gc.again ||
+	return atomic_load(&gc.freed) || dead_ids_find_is_due() ||
 	       atomic_load(&gc.collections) != atomic_load(&gc.delivered);
 }
 
-/* Either pump_notify() sees that the pump sleeps, or the pump sees the work that pump_notify() announces. */
-static void pump_sleep(void)
+void gc_init(void)
 {
-	uint32_t now = atomic_load(&gc.wake);
+	static const struct pump_work work = {.is_due = is_due, .run = run};
 
-	atomic_store(&gc.asleep, true);
-	if (!pump_has_work() && !is_ending())
-		futex_wait(&gc.wake, now, 0);
-	atomic_store(&gc.asleep, false);
-}
-
-static void pump_main(void *arg)
-{
-	struct thread *t = thread_current();
-
-	(void)arg;
-	if (!t)
-		return;
-	t->system = true;
-	while (!is_ending()) {
-		uint32_t now = atomic_load(&gc.wake);
-
-		if (!atomic_load(&gc.hurry))
-			futex_wait(&gc.wake, now, gc.again ? AGAIN_NS : BATCH_NS);
-		if (!pump_has_work()) {
-			pump_sleep();
-			continue;
-		}
-		atomic_store(&gc.hurry, false); /* before looking at the work */
-		if ((*t->env)->PushLocalFrame(t->env, 32)) {
-			(*t->env)->ExceptionClear(t->env);
-			continue;
-		}
-		pump_once(t);
-		(*t->env)->PopLocalFrame(t->env, NULL);
-	}
-}
-
-bool gc_pump_start(void)
-{
-	bool ok;
-
-	/* Not held across thread_create(), which runs Java code and sends THREAD_START. */
-	lock_take(&gc.start_lock);
-	ok = gc.started;
-	gc.started = true;
-	lock_drop(&gc.start_lock);
-	if (ok)
-		return true;
-	ok = thread_create("jsampler bridge", 5, pump_main, NULL) == JNI_OK;
-	if (!ok)
-		gc.started = false;
-	return ok;
+	pump_set_work(&work);
 }
 
 void gc_ids_release(void)
 {
 	atomic_store(&gc.release, true);
-	if (gc.started)
-		pump_hurry();
+	pump_hurry();
 }
 
 bool gc_pump_wants_code(struct agent *a)
 {
-	if (!gc_pump_start())
+	if (!pump_start())
 		return false;
 	atomic_store(&a->code_wanted, true);
 	pump_hurry();
 	return true;
-}
-
-void gc_enabled(void)
-{
-	if (gc.started)
-		pump_hurry();
 }
 
 /* Another thread is reporting a collection and does not finish: it waits for something that t holds, or may do so. */
@@ -353,7 +269,7 @@ static bool run_turn(struct agent *a, struct thread *t)
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 
 	while (!gate_turn_take(a, t)) {
-		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || monitor_keeps_out(atomic_load(&a->turn)))
+		if (clock_ns(CLOCK_MONOTONIC) >= end || bridge_is_ending() || monitor_keeps_out(atomic_load(&a->turn)))
 			return false;
 		gate_turn_wait(a, AGAIN_NS);
 	}
@@ -366,7 +282,7 @@ static void run_tell(struct agent *a, struct thread *t)
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + RUN_LIMIT_NS;
 
 	while (!report_collections(a, t, atomic_load(&gc.collections), false)) {
-		if (clock_ns(CLOCK_MONOTONIC) >= end || is_ending() || gate_disabled_for_caller())
+		if (clock_ns(CLOCK_MONOTONIC) >= end || bridge_is_ending() || gate_disabled_for_caller())
 			return;
 		usleep(AGAIN_NS / 1000);
 	}
@@ -405,15 +321,9 @@ void gc_run(struct agent *a)
 	turn = !t->system && run_turn(a, t);
 	before = atomic_load(&gc.collections);
 	(*the_bridge.ti)->ForceGarbageCollection(the_bridge.ti);
-	if (gc.started && !t->system && atomic_load(&gc.collections) != before)
+	if (pump_is_started() && !t->system && atomic_load(&gc.collections) != before)
 		run_collected(a, t, turn);
 	if (turn)
 		gate_turn_drop(a);
-	if (gc.started)
-		pump_hurry();
-}
-
-void gc_shutdown(void)
-{
-	pump_wake();
+	pump_hurry();
 }

@@ -1,4 +1,4 @@
-#include "jvm-bridge/host/lines.h"
+#include "jvm-bridge/host/classes/lines.h"
 #include "jvm-bridge/host/base/bridge.h"
 #include "jvm-bridge/host/support.h"
 

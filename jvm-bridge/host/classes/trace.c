@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "jvm-bridge/host/base/address.h"
-#include "jvm-bridge/host/lines.h"
+#include "jvm-bridge/host/classes/lines.h"
+#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/thread.h"
-#include "jvm-bridge/host/trace.h"
 
 /*
  * The same (method, bci) is looked up again and again. The lock is only ever tried, never waited for. JVMTI does not

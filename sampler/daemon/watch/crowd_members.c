@@ -1,0 +1,252 @@
+#include "sampler/daemon/watch/crowd_members.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/model/named_profile.h"
+#include "sampler/profile/named_builder.h"
+#include "sampler/session/session_hosted.h"
+#include "symbolizer/base/channel.h"
+#include "symbolizer/base/clock.h"
+#include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
+
+enum {
+	ALONE_MIN = 50, /* samples of a step, of which one in ALONE_SHARE has to be read while the thread waits */
+	ALONE_SHARE = 20,
+};
+#define SECOND_NS UINT64_C(1000000000)
+#define COST_NS UINT64_C(1000000) /* the least that is reported */
+
+struct member *member_find(const struct crowd *c, pid_t pid)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->by_slot[c->slots[i]]->w.pid == pid)
+			return c->by_slot[c->slots[i]];
+	return NULL;
+}
+
+void crowd_work_on(struct crowd *c, struct member *m)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns();
+
+	if (c->at_work)
+		c->at_work->cost_ns += cpu_ns - c->at_ns;
+	c->at_work = m;
+	c->at_ns = cpu_ns;
+	atomic_store(&c->o->page->slot, m ? m->slot + 1 : 0);
+	atomic_fetch_add(&c->o->page->turns, 1);
+}
+
+void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz)
+{
+	const struct crowd_report r = {.what = what, .slot = m->slot, .hz = hz, .pid = m->w.pid, .cpu_ns = m->cost_ns};
+
+	channel_send(c->o->report, &r, sizeof(r), -1);
+}
+
+static uint64_t period_of(const struct crowd *c, uint32_t divisor)
+{
+	return SECOND_NS / c->o->hz * divisor;
+}
+
+static void member_free(struct member *m)
+{
+	session_close(m->session);
+	who_done(&m->w.who);
+	free(m);
+}
+
+/* Without a word to the keeper. */
+static void forget(struct crowd *c, struct member *m)
+{
+	perf_host_watch(c->host, m->w.pid, false);
+	if (c->at_work == m)
+		c->at_work = NULL;
+	c->by_slot[m->slot] = NULL;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->slots[i] == m->slot) {
+			c->slots[i] = c->slots[--c->n];
+			break;
+		}
+	member_free(m);
+}
+
+static void tell_doubtful(struct crowd *c, struct member *m)
+{
+	char text[100];
+
+	if (!m->doubtful || !m->w.introduced)
+		return;
+	snprintf(text, sizeof(text), "%llu samples came too late to be certain whose they were, and were not counted",
+		 (unsigned long long)m->doubtful);
+	feed_out_event(&c->out, m->slot, FEED_GAP, text);
+	m->doubtful = 0;
+}
+
+/* --- who they are --- */
+
+bool member_identify(struct crowd *c, struct member *m)
+{
+	struct watched *w = &m->w;
+
+	if (m->identified)
+		return true;
+	watched_identify(w, session_hosted_jdk(m->session));
+	m->identified = true;
+	if (w->choice.leave_out)
+		crowd_report(c, m, CROWD_LEFT_OUT, 0);
+	else if (w->choice.frequency && w->choice.frequency != c->o->hz)
+		crowd_report(c, m, CROWD_ALONE, w->choice.frequency);
+	else
+		watched_introduce(w);
+	m->over = !w->introduced;
+	return w->introduced;
+}
+
+/* Frames of virtual threads, and the rest of very deep stacks, have to be read while the thread waits, which takes events of its own. */
+static bool is_for_itself(const struct named_profile *np)
+{
+	uint64_t bad = np->meta.frozen + np->meta.incomplete, all = bad + np->meta.complete + np->meta.resynchronised;
+
+	return all >= ALONE_MIN && bad * ALONE_SHARE > all;
+}
+
+void member_end_step(struct crowd *c, struct member *m)
+{
+	struct named_profile *np;
+	struct err err = {0};
+	bool alone = false;
+	int r;
+
+	crowd_work_on(c, m);
+	if (!member_identify(c, m))
+		return;
+	r = session_take(m->session, &np, &err);
+	if (r == 0) {
+		alone = is_for_itself(np);
+		if (m->mixed)
+			np->meta.period = 0; /* various; each sample has its weight */
+		r = watched_send(&m->w, np, &err);
+		named_profile_free(np);
+	}
+	if (r < 0)
+		watched_say_lost(&m->w, r, &err);
+	m->mixed = false;
+	tell_doubtful(c, m);
+	if (alone && !m->over)
+		crowd_report(c, m, CROWD_ALONE, 0);
+	m->over |= alone;
+}
+
+void member_end(struct crowd *c, struct member *m)
+{
+	bool was_over = m->over;
+
+	crowd_work_on(c, m);
+	session_hosted_end(m->session);
+	if (!was_over || m->w.introduced)
+		member_end_step(c, m);
+	watched_gone(&m->w);
+	forget(c, m);
+	crowd_work_on(c, NULL);
+}
+
+void member_tell_cost(const struct crowd *c, struct member *m)
+{
+	if (m->cost_ns - m->cost_told_ns < COST_NS)
+		return;
+	m->cost_told_ns = m->cost_ns;
+	crowd_report(c, m, CROWD_COST, 0);
+}
+
+/* --- how often they are sampled --- */
+
+static uint32_t hz_of(const struct crowd *c, uint32_t divisor)
+{
+	return (c->o->hz + divisor / 2) / divisor;
+}
+
+static void tell_divisor(struct crowd *c, const struct member *m, uint32_t before)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "sampled %u times for each second of CPU time, not %u: cpu_limit",
+		 hz_of(c, m->divisor), hz_of(c, before));
+	if (m->w.introduced)
+		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
+}
+
+static void change_divisor(struct crowd *c, struct member *m)
+{
+	uint32_t before = m->divisor;
+
+	m->divisor = m->next_divisor;
+	m->next_divisor = 0;
+	m->mixed = true;
+	session_hosted_period(m->session, period_of(c, m->divisor));
+	tell_divisor(c, m, before);
+}
+
+/*
+ * The broker changes the filter at that time, which is later than now, so samples taken before and after differ by their times. A change that
+ * does not hold yet never will: this one takes its place, in the broker too.
+ */
+void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a)
+{
+	if (m->next_divisor && m->change_ns <= clock_monotonic_ns())
+		change_divisor(c, m);
+	m->next_divisor = a->divisor;
+	m->change_ns = a->at_ns;
+}
+
+uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
+{
+	if (m->next_divisor && time_ns >= m->change_ns)
+		change_divisor(c, m);
+	return m->divisor;
+}
+
+/* --- beginning --- */
+
+void member_admit(struct crowd *c, const struct broker_admission *a)
+{
+	struct member *m = calloc(1, sizeof(*m));
+	struct err err = {0};
+	int r;
+
+	if (!m)
+		return;
+	m->slot = a->slot;
+	m->divisor = a->divisor;
+	memcpy(m->user, a->note, sizeof(m->user) - 1);
+	m->w = (struct watched){
+		.pid = a->pid,
+		.start_ticks = a->start_ticks,
+		.number = a->slot,
+		.boot_id = c->o->boot_id,
+		.host = c->o->host,
+		.user = m->user,
+		.rules = c->o->rules,
+		.out = &c->out,
+		.since_ns = clock_realtime_ns(),
+	};
+	watched_begin_steps(&m->w, m->w.since_ns);
+	crowd_work_on(c, m);
+	r = session_open_hosted(c->hosting, a->pid, period_of(c, a->divisor), &m->session, &err);
+	if (r < 0) {
+		if (r != -ESRCH)
+			log_warn("PID %d is not sampled: %s", (int)a->pid, err.msg);
+		crowd_work_on(c, NULL);
+		crowd_report(c, m, r == -ESRCH ? CROWD_GONE : CROWD_ALONE, 0);
+		member_free(m);
+		return;
+	}
+	(void)who_look(&m->w.who, a->pid, m->session);
+	crowd_work_on(c, NULL);
+	c->by_slot[a->slot] = m;
+	c->slots[c->n++] = a->slot;
+	perf_host_watch(c->host, a->pid, true);
+}

@@ -1,0 +1,64 @@
+#ifndef JS_WATCH_CROWD_MEMBERS_H
+#define JS_WATCH_CROWD_MEMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/broker/broker.h"
+#include "sampler/closing/closing.h"
+#include "sampler/daemon/watch/crowd.h"
+#include "sampler/daemon/watch/feed_out.h"
+#include "sampler/daemon/watch/watch.h"
+#include "sampler/daemon/watch/watched.h"
+#include "sampler/engine/perf/perf_host.h"
+#include "symbolizer/base/budget.h"
+
+/* The targets of the crowd, one by one: from their admission to what the keeper is told at the end. Included by crowd.c and crowd_members.c only. */
+struct member {
+	struct watched w;
+	struct session *session;
+	uint32_t slot, divisor;
+	uint32_t next_divisor; /* of samples from change_ns on (CLOCK_MONOTONIC); 0: as before */
+	uint64_t change_ns;
+	uint64_t cost_ns, cost_told_ns; /* CPU time that it has taken, and of that, what the first process knows */
+	bool identified, over;
+	bool mixed; /* samples of this step have different periods */
+	uint64_t doubtful; /* samples that may be another program's */
+	char user[sizeof(((struct broker_admission *)0)->note)];
+};
+
+struct crowd {
+	const struct crowd_options *o;
+	struct feed_out out;
+	struct budget_pool files;
+	struct perf_host *host;
+	struct session_hosting *hosting;
+	struct closing closing;
+	int admitted; /* from the broker */
+	struct member *by_slot[CROWD_MAX];
+	uint32_t slots[CROWD_MAX], n; /* of the members */
+	struct member *at_work; /* since at_ns of this thread's CPU time */
+	uint64_t at_ns;
+	uint64_t look_ns; /* when to see who has ended; CLOCK_MONOTONIC */
+	struct perf_host_stats told; /* losses that the keeper knows of */
+	enum watch_status status;
+};
+
+struct member *member_find(const struct crowd *c, pid_t pid); /* NULL: none */
+void member_admit(struct crowd *c,
+		  const struct broker_admission *a); /* if it is not to be sampled here, the first process is told */
+/* false: it is not to be sampled here, and is over. */
+bool member_identify(struct crowd *c, struct member *m);
+void member_end_step(struct crowd *c, struct member *m);
+void member_end(struct crowd *c, struct member *m); /* m is freed */
+/* A change of how many samples of it are left out. */
+void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a);
+uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns);
+void member_tell_cost(const struct crowd *c, struct member *m);
+
+/* What this thread does from now on is for that target; m NULL: for none. */
+void crowd_work_on(struct crowd *c, struct member *m);
+void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz);
+
+#endif

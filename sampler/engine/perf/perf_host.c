@@ -14,15 +14,14 @@
 #include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/rings/perf_record.h"
+#include "sampler/engine/perf/rings/record_order.h"
 #include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/sample_queue.h"
-#include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/random.h"
-#include "symbolizer/base/vec.h"
 
 enum {
 	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
@@ -34,13 +33,6 @@ enum {
 };
 #define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
 
-/* A record as it was in its ring. */
-struct kept {
-	uint64_t time_ns;
-	size_t at, len; /* in the batch's bytes */
-	bool samples; /* the ring is one of samples */
-};
-
 struct perf_host {
 	struct host_events events;
 	struct perf_layout layout;
@@ -50,9 +42,7 @@ struct perf_host {
 	uint32_t resize_to; /* 0: nothing */
 	uint64_t resized_ns;
 	uint64_t random;
-	/* Records of this round and of the one before, to be put in order. */
-	VEC(struct kept) batch;
-	struct buf bytes;
+	struct record_order records; /* of this round and of the one before */
 	bool from_samples; /* the ring that is being read */
 	_Atomic uint64_t *watched; /* one bit for each PID */
 	pthread_t thread;
@@ -154,11 +144,12 @@ static void push_other(struct perf_host *h, const struct perf_record *r)
 		push_event(h, r->exec ? PERF_MSG_EXEC : PERF_MSG_THREAD, r);
 }
 
-static void push(struct perf_host *h, const struct kept *k)
+static void push(void *ctx, const void *bytes, size_t len)
 {
+	struct perf_host *h = ctx;
 	struct perf_record r;
 
-	if (perf_record_parse(&h->layout, h->bytes.data + k->at, k->len, &r) < 0)
+	if (perf_record_parse(&h->layout, bytes, len, &r) < 0)
 		return;
 	if (r.kind == PERF_REC_SAMPLE)
 		push_sample(h, &r);
@@ -167,14 +158,6 @@ static void push(struct perf_host *h, const struct kept *k)
 }
 
 /* --- the rings --- */
-
-static int by_time(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-
-	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
-					  (x->at > y->at) - (x->at < y->at);
-}
 
 /* Of samples the kernel keeps a count that is right; records of losses may tell too much. */
 static void note_lost(struct perf_host *h, uint64_t n)
@@ -200,7 +183,6 @@ static bool is_wanted(const struct perf_host *h, const struct perf_record *r)
 static int keep_record(void *ctx, const void *bytes, size_t size)
 {
 	struct perf_host *h = ctx;
-	struct kept k = {.at = h->bytes.len, .len = size, .samples = h->from_samples};
 	struct perf_record r;
 
 	if (perf_record_parse(&h->layout, bytes, size, &r) < 0) {
@@ -209,37 +191,9 @@ static int keep_record(void *ctx, const void *bytes, size_t size)
 	}
 	if (r.kind == PERF_REC_LOST)
 		note_lost(h, r.lost);
-	if (!is_wanted(h, &r))
-		return 0;
-	k.time_ns = r.time;
-	buf_add(&h->bytes, bytes, size);
-	if (h->bytes.failed || !vec_push(&h->batch, k))
+	if (is_wanted(h, &r) && record_order_add(&h->records, r.time, bytes, size) < 0)
 		count(h->from_samples ? &h->lost_queue : &h->lost_records, 1);
 	return 0;
-}
-
-/* What comes later may still be preceded by records of other rings. */
-static void push_until(struct perf_host *h, uint64_t until_ns)
-{
-	struct buf rest = {0};
-	size_t kept = 0;
-
-	if (h->batch.n)
-		qsort(h->batch.v, h->batch.n, sizeof(*h->batch.v), by_time);
-	for (size_t i = 0; i < h->batch.n; i++) {
-		struct kept k = h->batch.v[i];
-
-		if (k.time_ns <= until_ns) {
-			push(h, &k);
-			continue;
-		}
-		buf_add(&rest, h->bytes.data + k.at, k.len);
-		k.at = rest.len - k.len;
-		h->batch.v[kept++] = k;
-	}
-	h->batch.n = rest.failed ? 0 : kept;
-	buf_done(&h->bytes);
-	h->bytes = rest;
 }
 
 static void wake_consumer(struct perf_host *h)
@@ -250,7 +204,7 @@ static void wake_consumer(struct perf_host *h)
 		(void)!write(h->ready_fd, &one, sizeof(one));
 }
 
-/* `all`: nothing follows. */
+/* `all`: nothing follows. Until then, what comes later may still be preceded by records of other rings. */
 static void drain(struct perf_host *h, bool all)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -260,7 +214,7 @@ static void drain(struct perf_host *h, bool all)
 		if (perf_ring_drain(&h->events.rings[i], keep_record, h) == -EBADMSG)
 			count(&h->malformed, 1);
 	}
-	push_until(h, all || h->bytes.len > BATCH_BYTES ? UINT64_MAX : now);
+	record_order_take(&h->records, all || h->records.bytes.len > BATCH_BYTES ? UINT64_MAX : now, push, h);
 	wake_consumer(h);
 }
 
@@ -365,8 +319,7 @@ void perf_host_close(struct perf_host *h)
 	host_events_close(&h->events);
 	if (h->queue)
 		sample_queue_free(h->queue);
-	vec_done(&h->batch);
-	buf_done(&h->bytes);
+	record_order_done(&h->records);
 	free(h->watched);
 	close_at_exit(&h->wake_fd);
 	close_at_exit(&h->ready_fd);

@@ -1,0 +1,50 @@
+#include "sampler/engine/perf/rings/record_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ordered_record *x = a, *y = b;
+
+	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
+					  (x->at > y->at) - (x->at < y->at);
+}
+
+int record_order_add(struct record_order *o, uint64_t time_ns, const void *record, size_t len)
+{
+	const struct ordered_record r = {.time_ns = time_ns, .at = o->bytes.len, .len = len};
+
+	buf_add(&o->bytes, record, len);
+	return o->bytes.failed || !vec_push(&o->records, r) ? -ENOMEM : 0;
+}
+
+void record_order_take(struct record_order *o, uint64_t until_ns,
+		       void (*take)(void *ctx, const void *record, size_t len), void *ctx)
+{
+	struct buf rest = {0};
+	size_t kept = 0;
+
+	if (o->records.n)
+		qsort(o->records.v, o->records.n, sizeof(*o->records.v), by_time);
+	for (size_t i = 0; i < o->records.n; i++) {
+		struct ordered_record r = o->records.v[i];
+
+		if (r.time_ns <= until_ns) {
+			take(ctx, o->bytes.data + r.at, r.len);
+			continue;
+		}
+		buf_add(&rest, o->bytes.data + r.at, r.len);
+		r.at = rest.len - r.len;
+		o->records.v[kept++] = r;
+	}
+	o->records.n = rest.failed ? 0 : kept;
+	buf_done(&o->bytes);
+	o->bytes = rest;
+}
+
+void record_order_done(struct record_order *o)
+{
+	vec_done(&o->records);
+	buf_done(&o->bytes);
+}

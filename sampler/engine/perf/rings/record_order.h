@@ -1,0 +1,32 @@
+#ifndef JS_RINGS_RECORD_ORDER_H
+#define JS_RINGS_RECORD_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/vec.h"
+
+/* A record as it was in its ring. */
+struct ordered_record {
+	uint64_t time_ns;
+	size_t at, len; /* in record_order.bytes */
+};
+
+/*
+ * Records of several rings, put in order of time: each ring is in order, but what one of them still gets may be older than what
+ * another one had. Of records of the same time, those that were added first come first.
+ */
+struct record_order {
+	VEC(struct ordered_record) records;
+	struct buf bytes;
+};
+
+int record_order_add(struct record_order *o, uint64_t time_ns, const void *record,
+		     size_t len); /* a copy. 0 or -ENOMEM */
+/* Removes those up to that time, and calls take() for each. */
+void record_order_take(struct record_order *o, uint64_t until_ns,
+		       void (*take)(void *ctx, const void *record, size_t len), void *ctx);
+void record_order_done(struct record_order *o);
+
+#endif

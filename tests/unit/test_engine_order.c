@@ -1,0 +1,69 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "sampler/engine/perf/rings/record_order.h"
+
+static void note(void *ctx, const void *record, size_t len)
+{
+	strncat(ctx, record, len);
+}
+
+static const char *taken(struct record_order *o, uint64_t until_ns)
+{
+	static char got[64];
+
+	got[0] = '\0';
+	record_order_take(o, until_ns, note, got);
+	return got;
+}
+
+static void add(struct record_order *o, uint64_t time_ns, const char *text)
+{
+	assert_int_equal(record_order_add(o, time_ns, text, strlen(text)), 0);
+}
+
+static void by_time_whatever_their_ring(void **state)
+{
+	struct record_order o = {0};
+
+	(void)state;
+	add(&o, 10, "a");
+	add(&o, 30, "dd");
+	add(&o, 20, "b");
+	add(&o, 20, "c");
+	assert_string_equal(taken(&o, 30), "abcdd");
+	assert_string_equal(taken(&o, UINT64_MAX), "");
+	record_order_done(&o);
+}
+
+static void what_is_later_waits_for_older_ones(void **state)
+{
+	struct record_order o = {0};
+
+	(void)state;
+	add(&o, 10, "a");
+	add(&o, 21, "cc");
+	add(&o, 40, "e");
+	assert_string_equal(taken(&o, 20), "a");
+	add(&o, 30, "d");
+	add(&o, 20, "b");
+	assert_string_equal(taken(&o, 39), "bccd");
+	assert_string_equal(taken(&o, 40), "e");
+	record_order_done(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_time_whatever_their_ring),
+		cmocka_unit_test(what_is_later_waits_for_older_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -190,23 +190,26 @@ def tracer_trials(names):
     target.wait()
 
 
+def holds_while_recording(what, find, target, command):
+    """find() gets the recording's PID and sees that one of its processes holds what it needs, and no more. The target ends."""
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=jvm.die_with_parent)
+    try:
+        check(what + " holds what it needs, and no more", jvm.wait_until(lambda: find(p.pid)),
+              [{k: f.get(k) for k in ("Name", "Pid", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
+               for f in map(fields, descendants(p.pid)) if f])
+    finally:
+        p.terminate()
+        p.communicate()
+        target.kill()
+        target.wait()
+
+
 def tracing():
     """What parses has nothing of what the process that stops threads has, and that one little else."""
     for user, (wrap, _) in USERS.items():
         target = busy_process(OTHER_USER)
-        p = subprocess.Popen(wrap([shell.JS, "record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p",
-                                   str(target.pid)]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             preexec_fn=jvm.die_with_parent)
-        try:
-            found = jvm.wait_until(lambda: is_tracer(p.pid, target.pid, user))
-            check(user + ": the process that stops threads holds what it needs, and no more", found,
-                  [{k: f.get(k) for k in ("Name", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
-                   for f in map(fields, descendants(p.pid)) if f])
-        finally:
-            p.terminate()
-            p.communicate()
-            target.kill()
-            target.wait()
+        holds_while_recording(user + ": the process that stops threads", lambda pid: is_tracer(pid, target.pid, user), target,
+                              wrap([shell.JS, "record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p", str(target.pid)]))
 
 
 def of_command():
@@ -264,19 +267,8 @@ def attaching():
         target = subprocess.Popen(as_user([sys.executable, "-I", "-S", "-c", WITH_BRIDGE, str(file)]),
                                   preexec_fn=jvm.die_with_parent)
         jvm.wait_until(lambda: str(file) in pathlib.Path("/proc/%d/maps" % target.pid).read_text())
-        p = subprocess.Popen([shell.JS, "record", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p", str(target.pid)],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             preexec_fn=jvm.die_with_parent)
-        try:
-            found = jvm.wait_until(lambda: attaching_child(p.pid, target.pid))
-            check("the attaching child holds what it needs, and no more", found,
-                  [{k: f.get(k) for k in ("Pid", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
-                   for f in map(fields, descendants(p.pid)) if f])
-        finally:
-            p.terminate()
-            p.communicate()
-            target.kill()
-            target.wait()
+        holds_while_recording("the attaching child", lambda pid: attaching_child(pid, target.pid), target,
+                              [shell.JS, "record", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p", str(target.pid)])
 
 
 def attaching_child(parent, target):

@@ -13,6 +13,7 @@
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
 #include "tests/support/folded_files.h"
+#include "tests/support/folded_text.h"
 
 static struct named_profile *parse(const char *text, struct reader_report *report)
 {
@@ -24,23 +25,10 @@ static struct named_profile *parse(const char *text, struct reader_report *repor
 	return np;
 }
 
-/* Folded text of a profile; the caller frees it. */
-static char *print(const struct named_profile *np, bool lines)
-{
-	const struct writer_options o = {.annotate = true, .lines = lines};
-	char *got = NULL;
-	size_t len;
-	FILE *f = open_memstream(&got, &len);
-
-	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
-	fclose(f);
-	return got;
-}
-
 static void check_same(const char *text)
 {
 	struct named_profile *np = parse(text, NULL);
-	char *got = print(np, np->meta.lines_shown);
+	char *got = folded_text(np, np->meta.lines_shown);
 
 	assert_string_equal(got, text);
 	free(got);
@@ -163,7 +151,7 @@ static void foreign_texts(void **state)
 {
 	/* Line ends of Windows, a fraction of nothing, a tab, no line end at the end, equal lines. */
 	struct named_profile *np = parse("a;b 1\r\na;b 2.0\n\nc\t3\nmain;std::f(int, char) 4", NULL);
-	char *got = print(np, false);
+	char *got = folded_text(np, false);
 
 	(void)state;
 	assert_string_equal(got, "a;b 3\nc 3\nmain;std::f(int, char) 4\n");
@@ -277,7 +265,7 @@ static void deep_stack_loses_its_root(void **state)
 	assert_int_equal(report.truncated, 1);
 	assert_int_equal(np->samples[0].tid, 9);
 	assert_int_equal(np->stacks[np->samples[0].stack].n, READER_DEPTH + 2);
-	got = print(np, false);
+	got = folded_text(np, false);
 	assert_memory_equal(got, "[tid=9];[truncated];a;a", 23);
 	assert_string_equal(got + 19, want + 7);
 	free(got);

@@ -14,6 +14,7 @@
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/err.h"
+#include "tests/support/folded_text.h"
 
 #define HEAD "JAVA PROFILE 1.0.1, created Tue Nov 24 11:00:00 1998\n\nHeader with CPU SAMPLES in it\n\n--------\n"
 #define TRACES                                                                                                         \
@@ -28,19 +29,6 @@ static int read_text(const char *text, struct named_profile **ret, struct reader
 	return reader_parse_profile(text, strlen(text), "java.hprof.txt", ret, report, err);
 }
 
-/* Folded text of a profile; the caller frees it. */
-static char *print(const struct named_profile *np)
-{
-	const struct writer_options o = {.annotate = true, .lines = true};
-	char *got = NULL;
-	size_t len;
-	FILE *f = open_memstream(&got, &len);
-
-	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
-	fclose(f);
-	return got;
-}
-
 static void check(const char *text, const char *want, uint64_t unreadable)
 {
 	struct named_profile *np = NULL;
@@ -50,7 +38,7 @@ static void check(const char *text, const char *want, uint64_t unreadable)
 
 	if (read_text(text, &np, &report, &err))
 		fail_msg("%s", err.msg);
-	got = print(np);
+	got = folded_text(np, true);
 	assert_string_equal(got, want);
 	assert_string_equal(report.format, "HPROF");
 	assert_int_equal(report.unreadable, unreadable);

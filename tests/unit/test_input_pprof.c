@@ -16,6 +16,7 @@
 #include "sampler/profile/named_builder.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
+#include "tests/support/folded_text.h"
 
 /* A message made field by field, as other programs make them: in another order than ours, with
  * numbers packed or not. */
@@ -88,19 +89,6 @@ static struct named_profile *parse(struct buf *b)
 		fail_msg("%s", err.msg);
 	buf_done(b);
 	return np;
-}
-
-static void check_folded(const struct named_profile *np, bool lines, const char *want)
-{
-	const struct writer_options o = {.annotate = true, .lines = lines};
-	char *got = NULL;
-	size_t len;
-	FILE *f = open_memstream(&got, &len);
-
-	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
-	fclose(f);
-	assert_string_equal(got, want);
-	free(got);
 }
 
 enum { EMPTY, SAMPLES, COUNT, CPU, NS, PATH, MAIN_MAIN, RUNTIME, MAIN_GO, BUILD_ID, KEY };

@@ -23,6 +23,7 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/native/names/perfmap.h"
+#include "tests/support/folded_text.h"
 #include "tests/support/kallsyms_text.h"
 
 /*
@@ -220,19 +221,6 @@ static struct named_profile *name(const struct profile *p, struct resolver_sourc
 
 	assert_int_equal(resolver_name(p, &s, &o, b, &unnamed), 0);
 	return named_builder_take(b);
-}
-
-static void check_folded(const struct named_profile *np, bool lines, const char *want)
-{
-	struct writer_options o = {.annotate = true, .lines = lines};
-	char *got = NULL;
-	size_t len;
-	FILE *f = open_memstream(&got, &len);
-
-	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
-	fclose(f);
-	assert_string_equal(got, want);
-	free(got);
 }
 
 /* The text of one frame alone on its stack. */

@@ -10,6 +10,7 @@
 #include "sampler/input/reader.h"
 #include "sampler/output/writer.h"
 #include "tests/support/folded_files.h"
+#include "tests/support/folded_text.h"
 #include "tests/support/store_fill.h"
 
 static char dir[64];
@@ -39,18 +40,6 @@ static int tear_down(void **state)
 static void add(struct store *s, pid_t pid, uint64_t at_s, uint32_t which, uint64_t count)
 {
 	assert_int_equal(store_test_add(s, pid, at_s, which, count), 0);
-}
-
-static char *print(const struct named_profile *np)
-{
-	struct writer_options o = {.annotate = true, .lines = true};
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_int_equal(writer_folded.write(np, &o, f, NULL), 0);
-	fclose(f);
-	return text;
 }
 
 /* Everything but what the store does not keep. */
@@ -116,8 +105,8 @@ static void recorded_comes_back(const char *text, size_t len)
 	assert_int_equal(store_flush(s, NULL), 0);
 	store_close(s);
 	assert_int_equal(store_test_read(dir, at, at + 1, "sh?p", &back), 0);
-	before = print(np);
-	after = print(back);
+	before = folded_text(np, true);
+	after = folded_text(back, true);
 	assert_string_equal(before, after);
 	free(before);
 	free(after);

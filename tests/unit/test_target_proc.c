@@ -163,21 +163,28 @@ static void assert_no_process(pid_t pid, const char *part)
 		fail_msg("'%s' is not about '%s'", err.msg, part);
 }
 
+static pid_t start_pausing(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
 static void test_dead(void **state)
 {
 	struct proc *p = NULL;
 	struct proc_status s;
-	pid_t child = fork(), *tids = NULL, tid;
+	pid_t child = start_pausing(), *tids = NULL, tid;
 	char buf[64], *text = NULL;
 	uint64_t ns;
 	size_t n;
 
 	(void)state;
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
 	assert_int_equal(proc_open(child, &p, NULL), 0);
 	assert_true(proc_alive(p));
 	kill(child, SIGKILL);
@@ -356,22 +363,31 @@ static void *kill_soon(void *pid)
 	return NULL;
 }
 
-/* A kill ends threads one by one: what is asked after the first one has ended waits for the others. */
-static void test_gone_waits(void **state)
+/* A process whose first thread has ended, and another goes on. */
+static pid_t start_without_first(struct proc **ret)
 {
-	struct proc *p = NULL;
 	pthread_t t;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pthread_create(&t, NULL, pause_for_ever, NULL);
 		pthread_exit(NULL);
 	}
-	assert_int_equal(proc_open(pid, &p, NULL), 0);
-	while (!proc_first_ended(p))
+	assert_int_equal(proc_open(pid, ret, NULL), 0);
+	while (!proc_first_ended(*ret))
 		usleep(1000);
+	return pid;
+}
+
+/* A kill ends threads one by one: what is asked after the first one has ended waits for the others. */
+static void test_gone_waits(void **state)
+{
+	struct proc *p = NULL;
+	pthread_t t;
+	pid_t pid = start_without_first(&p);
+
+	(void)state;
 	assert_false(proc_gone(p));
 	pthread_create(&t, NULL, kill_soon, &pid);
 	assert_true(proc_gone(p));
@@ -386,18 +402,9 @@ static void test_first_ended(void **state)
 	struct proc *p = NULL;
 	struct mem *m = NULL;
 	struct err err = {0};
-	pthread_t t;
-	pid_t pid = fork();
+	pid_t pid = start_without_first(&p);
 
 	(void)state;
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pthread_create(&t, NULL, pause_for_ever, NULL);
-		pthread_exit(NULL);
-	}
-	assert_int_equal(proc_open(pid, &p, NULL), 0);
-	while (!proc_first_ended(p))
-		usleep(1000);
 	assert_true(proc_alive(p));
 	assert_int_equal(mem_live_open(p, &m, &err), -ESRCH);
 	assert_non_null(strstr(err.msg, "first thread has ended"));
@@ -409,18 +416,6 @@ static void test_first_ended(void **state)
 	assert_non_null(strstr(err.msg, "has ended"));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	proc_close(p);
-}
-
-static pid_t start_pausing(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return pid;
 }
 
 static void burn_ms(uint64_t ms)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sampler/store/varint.h"
+#include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
 
 void bucket_done(struct bucket *b)

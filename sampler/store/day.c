@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "sampler/store/bucket.h"
-#include "sampler/store/dictionary.h"
 #include "sampler/store/pack.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"

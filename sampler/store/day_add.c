@@ -6,8 +6,8 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
-#include "sampler/store/dictionary.h"
-#include "sampler/store/stacks_in.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/stacks_in.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 

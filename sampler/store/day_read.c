@@ -6,8 +6,8 @@
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_targets.h"
-#include "sampler/store/dictionary.h"
-#include "sampler/store/stacks_out.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/stacks_out.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 

@@ -7,7 +7,7 @@
 
 #include "sampler/store/day.h"
 #include "sampler/store/day_read.h"
-#include "sampler/store/dictionary.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"

@@ -5,7 +5,7 @@
 
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
-#include "sampler/store/dictionary.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/vec.h"

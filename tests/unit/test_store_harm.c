@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "sampler/store/dictionary.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/buf.h"
 #include "tests/support/store_fill.h"
 

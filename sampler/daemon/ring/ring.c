@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "sampler/daemon/ring/ring_private.h"
-#include "sampler/store/dictionary.h"
-#include "sampler/store/stacks_in.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/stacks_in.h"
+#include "sampler/store/stacks/varint.h"
 #include "sampler/store/target_id.h"
-#include "sampler/store/varint.h"
 #include "symbolizer/base/cleanup.h"
 
 struct ring *ring_new(uint64_t max_bytes, uint64_t now_ns)

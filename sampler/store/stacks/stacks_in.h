@@ -1,5 +1,5 @@
-#ifndef JS_STORE_STACKS_IN_H
-#define JS_STORE_STACKS_IN_H
+#ifndef JS_STACKS_IN_H
+#define JS_STACKS_IN_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-#ifndef JS_STORE_DICTIONARY_H
-#define JS_STORE_DICTIONARY_H
+#ifndef JS_STACKS_DICTIONARY_H
+#define JS_STACKS_DICTIONARY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#ifndef JS_STORE_VARINT_H
-#define JS_STORE_VARINT_H
+#ifndef JS_STACKS_VARINT_H
+#define JS_STACKS_VARINT_H
 
 #include <stdint.h>
 

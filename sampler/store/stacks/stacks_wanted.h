@@ -1,5 +1,5 @@
-#ifndef JS_STORE_STACKS_WANTED_H
-#define JS_STORE_STACKS_WANTED_H
+#ifndef JS_STACKS_WANTED_H
+#define JS_STACKS_WANTED_H
 
 #include <stdbool.h>
 #include <stdint.h>

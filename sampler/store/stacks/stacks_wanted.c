@@ -1,9 +1,9 @@
-#include "sampler/store/stacks_wanted.h"
+#include "sampler/store/stacks/stacks_wanted.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sampler/store/dictionary.h"
+#include "sampler/store/stacks/dictionary.h"
 
 enum { NOT_KNOWN, NO, YES };
 

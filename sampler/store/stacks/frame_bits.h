@@ -1,5 +1,5 @@
-#ifndef JS_STORE_FRAME_BITS_H
-#define JS_STORE_FRAME_BITS_H
+#ifndef JS_STACKS_FRAME_BITS_H
+#define JS_STACKS_FRAME_BITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

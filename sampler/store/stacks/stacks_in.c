@@ -1,12 +1,12 @@
-#include "sampler/store/stacks_in.h"
+#include "sampler/store/stacks/stacks_in.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sampler/model/frame_key.h"
 #include "sampler/model/named_profile.h"
-#include "sampler/store/dictionary.h"
-#include "sampler/store/frame_bits.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/frame_bits.h"
 
 int stacks_in_begin(struct stacks_in *a, struct dictionary *dict, const struct named_profile *np)
 {

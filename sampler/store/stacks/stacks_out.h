@@ -1,5 +1,5 @@
-#ifndef JS_STORE_STACKS_OUT_H
-#define JS_STORE_STACKS_OUT_H
+#ifndef JS_STACKS_OUT_H
+#define JS_STACKS_OUT_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
-#include "sampler/store/dictionary.h"
+#include "sampler/store/stacks/dictionary.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/varint.h"
+#include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/vec.h"
 

@@ -1,12 +1,12 @@
-#include "sampler/store/stacks_out.h"
+#include "sampler/store/stacks/stacks_out.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "sampler/profile/named_builder.h"
-#include "sampler/store/dictionary.h"
-#include "sampler/store/frame_bits.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/frame_bits.h"
 
 int stacks_out_begin(struct stacks_out *o, const struct dictionary *dict, struct named_builder *b)
 {

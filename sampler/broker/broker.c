@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/broker/maps_cache.h"
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "sampler/broker/maps_cache.h"
 #include "sampler/broker/private.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/maps.h"

@@ -15,7 +15,6 @@
 
 struct broker_maps;
 struct err;
-struct maps;
 struct perf_event_attr;
 struct proc;
 struct proc_status;
@@ -129,18 +128,6 @@ void broker_opening_end(struct broker *b, int opening);
  * negative errno. -ENOBUFS: too large for a copy, with those that are being made for this user. May never return.
  */
 int broker_bring_near(struct broker *b, int opening, int fd);
-
-/* --- maps_cache.c --- */
-
-/*
- * Mappings of p in which `wanted` finds something: those that some thread read a moment ago, otherwise the current
- * ones. To be released. -ENOENT: it finds nothing.
- */
-int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const struct maps *m, const void *arg),
-		     const void *arg, struct broker_maps **ret);
-const struct maps *broker_maps_of(const struct broker_maps *m);
-void broker_maps_release(struct broker *b, struct broker_maps *m);
-void broker_maps_forget(struct broker *b); /* at the end */
 
 /* --- admit.c --- */
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/broker/maps_cache.h"
 #include "sampler/broker/private.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/files/fileio.h"

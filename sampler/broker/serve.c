@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/broker/maps_cache.h"
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"

@@ -25,6 +25,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -365,16 +366,32 @@ static void try_each(void)
 	dprintf(say_fd(), "all tried\n");
 }
 
-/* Of libmicrohttpd: the keeper starts to answer requests when it is closed. */
+/* Of libmicrohttpd: the keeper starts to answer requests when it is closed. Elsewhere it has to: without it nothing is sampled. */
 struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, ...);
 struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, ...)
 {
-	(void)flags, (void)port;
+	typedef void (*callback)(void);
+	struct MHD_Daemon *(*real)(unsigned, uint16_t, callback, void *, callback, void *, va_list) =
+		(struct MHD_Daemon * (*)(unsigned, uint16_t, callback, void *, callback, void *, va_list))
+			dlsym(RTLD_NEXT, "MHD_start_daemon_va");
+	struct MHD_Daemon *d;
+	callback policy, handler;
+	void *policy_ctx, *handler_ctx;
+	va_list options;
+
 	if (getenv("CLOSED_KEEP")) {
 		know_victims();
 		try_each();
+		_exit(1);
 	}
-	_exit(1);
+	va_start(options, port);
+	policy = va_arg(options, callback);
+	policy_ctx = va_arg(options, void *);
+	handler = va_arg(options, callback);
+	handler_ctx = va_arg(options, void *);
+	d = real ? real(flags, port, policy, policy_ctx, handler, handler_ctx, options) : NULL;
+	va_end(options);
+	return d;
 }
 
 /* Of libc; a process that is closed calls it, too. */

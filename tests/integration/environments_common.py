@@ -202,13 +202,12 @@ def native(name, source=None, options=("-O2", "-g0"), libraries=("-lpthread", "-
     built."""
     source = jvm.ROOT / "tests/native" / (source or name + ".c")
     out = jvm.build_dir() / "native" / name
-    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
-        out.parent.mkdir(parents=True, exist_ok=True)
+    with jvm.to_be_made(out, source.stat().st_mtime) as wanted:
         p = subprocess.run([os.environ.get("CC", "gcc"), *options, "-o", str(out), str(source), *libraries],
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if p.returncode:
-            print(p.stdout)
-            return None
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) if wanted else None
+    if p and p.returncode:
+        print(p.stdout)
+        return None
     return jvm.public(out)
 
 

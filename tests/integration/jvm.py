@@ -2,8 +2,10 @@
 
 import atexit
 import collections
+import contextlib
 import ctypes
 import faulthandler
+import fcntl
 import math
 import os
 import pathlib
@@ -145,14 +147,33 @@ def remove_public(top, pid):
         shutil.rmtree(top, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def to_be_made(out, newest):
+    """Whether the file or folder is older than that time, or not there. Tests that run side by side share what they make: until
+    the block ends, the others wait."""
+    def is_old():
+        return not out.exists() or out.stat().st_mtime < newest
+
+    if not is_old():
+        yield False
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with open(out.with_name(".%s.lock" % out.name), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield is_old()
+
+
 def compile_java(jdk, name, options=()):
     """Class files of tests/java/NAME made by that JDK; compiled again when a source is newer."""
     sources = sorted((ROOT / "tests/java" / name).glob("*.java"))
     out = build_dir() / "java" / ("%s-%d" % (name.replace("/", "-"), jdk.major))
-    newest = max(s.stat().st_mtime for s in sources)
-    if out.exists() and out.stat().st_mtime >= newest:
-        return out
-    out.parent.mkdir(parents=True, exist_ok=True)
+    with to_be_made(out, max(s.stat().st_mtime for s in sources)) as wanted:
+        if wanted:
+            javac(jdk, name, sources, out, options)
+    return out
+
+
+def javac(jdk, name, sources, out, options):
     tmp = tempfile.mkdtemp(dir=str(out.parent))
     os.chmod(tmp, 0o755)
     run = subprocess.run([str(jdk.home / "bin/javac"), "-nowarn", *options, "-d", tmp, *map(str, sources)],
@@ -161,12 +182,8 @@ def compile_java(jdk, name, options=()):
         shutil.rmtree(tmp)
         sys.exit("javac %s: %s" % (name, run.stdout))
     shutil.rmtree(out, ignore_errors=True)
-    try:
-        os.rename(tmp, out)
-    except OSError:  # somebody else was quicker
-        shutil.rmtree(tmp, ignore_errors=True)
+    os.rename(tmp, out)
     os.utime(out)
-    return out
 
 
 def compile_library(jdk, source, name, options=()):
@@ -177,11 +194,11 @@ def compile_library(jdk, source, name, options=()):
     if not (include / "jni.h").exists():
         print("skipped: no jni.h in", jdk.home)
         sys.exit(SKIP)
-    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-fomit-frame-pointer", "-fPIC", "-shared", *options,
-                        "-I%s" % include, "-I%s/linux" % include, "-o", str(out), str(source), "-pthread"],
-                       check=True)
+    with to_be_made(out, source.stat().st_mtime) as wanted:
+        if wanted:
+            subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-fomit-frame-pointer", "-fPIC", "-shared", *options,
+                            "-I%s" % include, "-I%s/linux" % include, "-o", str(out), str(source), "-pthread"],
+                           check=True)
     return out
 
 

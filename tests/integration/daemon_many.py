@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """jsampler daemon with several JVMs at once, sampled by one process: each one's CPU time, starts, exec, the end of its processes.
 
-usage: daemon_many.py LOAD [--jdk 17] [--user UID] [--only CASE,...]
+usage: daemon_many.py LOAD [--jdk 17] [--user UID] [--only CASE,...] [--beside]
 """
 
 import argparse
@@ -21,6 +21,7 @@ import daemon as one
 import jvm
 
 HZ = 499
+SHARES_HZ, SHARES_S = 997, 20
 STEP_S = 10
 
 
@@ -84,18 +85,18 @@ def stand_still(d, jvms):
 
 def shares(jdk, classes, tmp, _load):
     """Each one's weight is its own CPU time."""
-    d, jvms, before = standing(tmp, jdk, classes, (0, 3, 6, 9))
+    d, jvms, before = standing(tmp, jdk, classes, (0, 3, 6, 9), sampling="frequency = %d\ncpu_limit = 100%%" % SHARES_HZ)
     bad = []
     if len({d.worker(j.pid) for j in jvms}) != 1:
         bad.append("not by one process: %s" % [d.worker(j.pid) for j in jvms])
     for j in jvms:
         j.proc.send_signal(signal.SIGCONT)
-    time.sleep(40)
+    time.sleep(SHARES_S)
     stand_still(d, jvms)
     for j, cpu0 in zip(jvms, before):
         cpu, w = jvm.cpu_seconds(j.pid) - cpu0, weight(d, j.pid)
-        p = min(cpu / (40 * os.cpu_count()), 0.99)
-        bar = 0.02 + 4 * ((1 - p) / (cpu * HZ)) ** 0.5
+        p = min(cpu / (SHARES_S * os.cpu_count()), 0.99)
+        bar = 0.02 + 4 * ((1 - p) / (cpu * SHARES_HZ)) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f)" % (cpu, w, 100 * (w / cpu - 1), 100 * bar))
         if abs(w / cpu - 1) > bar:
             bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
@@ -206,14 +207,15 @@ def replaced(jdk, _classes, tmp, load):
     d = begin(tmp)
     lib = next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
     script = ("import ctypes, os, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\nwhile time.process_time() < end: pass\n"
-              "os.execv(%r, ['engine_load', 'spin', '1', '15'])\n" % (str(lib), load))
+              "os.execv(%r, ['engine_load', 'spin', '1', '600'])\n" % (str(lib), load))
     p = subprocess.Popen(["/usr/bin/python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                          preexec_fn=jvm.die_with_parent, user=one.USER, group=one.USER, extra_groups=[])
-    bad = [] if jvm.wait_until(lambda: d.worker(p.pid), 20) else ["it is not sampled"]
-    if not jvm.wait_until(lambda: "engine_load" in pathlib.Path("/proc/%d/comm" % p.pid).read_text(), 60):
+    bad = [] if jvm.wait_until(lambda: d.worker(p.pid)) else ["it is not sampled"]
+    if not jvm.wait_until(lambda: "engine_load" in pathlib.Path("/proc/%d/comm" % p.pid).read_text()):
         bad.append("it did not execute the other program")
     before = jvm.cpu_seconds(p.pid)
     time.sleep(2 * STEP_S + 2)
+    jvm.burn(p.pid, before + 2 - jvm.cpu_seconds(p.pid))
     w = weight(d, p.pid)
     used = jvm.cpu_seconds(p.pid)
     if not 1 < w < before + 0.2 or used < before + 2:
@@ -235,8 +237,8 @@ def succeeded(jdk, classes, tmp, _load):
     script = ("import ctypes, os, sys, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\n"
               "while time.process_time() < end: pass\nos.execv(sys.argv[1], sys.argv[1:])\n" % str(lib))
     j = one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s \"$@\"" % shlex.quote(script))
-    bad = [] if jvm.wait_until(lambda: d.worker(j.pid), 20) else ["it is not sampled"]
-    if not jvm.wait_until(lambda: "Busy.compute" in methods(d, j.pid, "Busy"), 90, 1):
+    bad = [] if jvm.wait_until(lambda: d.worker(j.pid)) else ["it is not sampled"]
+    if not jvm.wait_until(lambda: "Busy.compute" in methods(d, j.pid, "Busy"), pause=1):
         bad.append("the second one has no name, or no samples: " + d.said())
     programs = [t for t in all_targets(tmp) if t["labels"]["pid"] == str(j.pid)]
     mains = [t["labels"].get("main") for t in programs]
@@ -324,12 +326,27 @@ def stuck(jdk, classes, tmp, _load):
     return bad
 
 
+def beside(cases, user, argv):
+    """All at the same time, in processes of their own: they wait for steps most of the time. Each daemon has JVMs of another user."""
+    left_out = [a for a in argv if a != "--beside"]
+    started = [(case, subprocess.Popen([sys.executable, "-B", *left_out, "--only", case.__name__, "--user", str(user + i)],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                       preexec_fn=jvm.die_with_parent)) for i, case in enumerate(cases)]
+    bad = []
+    for case, p in started:
+        said = p.communicate()[0]
+        print("%s: %s" % (case.__name__, said.rstrip()), flush=True)
+        bad += ["%s: exit status %d" % (case.__name__, p.returncode)] if p.returncode else []
+    return bad
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument("load")
     args.add_argument("--jdk", default=None)
     args.add_argument("--user", type=int, default=one.USER, help="of the JVMs; daemons of other tests leave them out")
     args.add_argument("--only", type=lambda s: s.split(","), default=None)
+    args.add_argument("--beside", action="store_true", help="the cases at the same time, with users from UID on")
     args = args.parse_args()
     one.USER = args.user
     if not one.ROOT:
@@ -338,10 +355,9 @@ def main():
     jdk = jvm.pick_jdk(args.jdk)
     classes = jvm.public(jvm.compile_java(jdk, "cli"))
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    bad = []
-    for case in (shares, governed, starts, replaced, succeeded, ended, stuck):
-        if args.only and case.__name__ not in args.only:
-            continue
+    cases = [c for c in (shares, governed, starts, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
+    bad = beside(cases, args.user, sys.argv) if args.beside else []
+    for case in [] if args.beside else cases:
         with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
             bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp, load)]
     print("\n".join(bad) or "ok")

@@ -14,6 +14,7 @@
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"
+#include "symbolizer/native/modules/shared_dsos.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
@@ -135,6 +136,21 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 		modmap_set_tap(v->modmap, recording_tap(w));
 	*ret = take_ptr(v);
 	return 0;
+}
+
+struct shared_dsos *readers_shared_new(void)
+{
+	return shared_dsos_new(READERS_SHARED_BYTES, READERS_FILES_NS);
+}
+
+void readers_shared_free(struct shared_dsos *s)
+{
+	shared_dsos_free(s);
+}
+
+void readers_share(struct readers *v, struct shared_dsos *s)
+{
+	modmap_share(v->modmap, s);
 }
 
 struct libjvm {

@@ -15,6 +15,7 @@ struct modmap;
 struct proc;
 struct recording;
 struct recording_writer;
+struct shared_dsos;
 
 /*
  * All readers of one address space, opened and closed together: an execve() of the target
@@ -69,6 +70,15 @@ int readers_open(struct proc *proc, struct unwinder_options o, struct budget *bu
 int readers_open_recording(const struct recording *rec, struct unwinder_options o, struct recording_writer *w,
 			   struct readers **ret, struct err *err);
 void readers_close(struct readers *v);
+
+/*
+ * For readers of several processes in one thread: files that more than one has mapped are read once (shared_dsos.h). What that may cost is taken from
+ * READERS_BYTES; each process has the time for what it looks up itself, and each file has as much. Free it after the readers.
+ */
+#define READERS_SHARED_BYTES (UINT64_C(160) << 20)
+struct shared_dsos *readers_shared_new(void); /* NULL: out of memory */
+void readers_shared_free(struct shared_dsos *s);
+void readers_share(struct readers *v, struct shared_dsos *s); /* right after readers_open() */
 
 /*
  * Looks for a JVM if none was found yet; cheap to call again. True if it has just become readable.

@@ -16,6 +16,11 @@
 
 enum { TOUCH_PAGES = 16, PAGE = 4096 };
 
+void session_hosting_pool(struct budget_pool *ret, size_t sessions)
+{
+	budget_pool_init(ret, READERS_BYTES - READERS_SHARED_BYTES, sessions);
+}
+
 /* What a session asks its engine, of which it has a part only. */
 static struct engine_stats no_stats(const struct engine *e)
 {
@@ -45,6 +50,7 @@ struct session_hosting {
 	struct session_options o;
 	struct engine engine;
 	struct kallsyms *kallsyms; /* NULL: not permitted, or not wanted */
+	struct shared_dsos *dsos;
 };
 
 int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err)
@@ -54,6 +60,11 @@ int session_hosting_open(const struct session_options *o, struct session_hosting
 
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
+	h->dsos = readers_shared_new();
+	if (!h->dsos) {
+		free(h);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	h->o = *o;
 	h->o.engine = &hosted_ops;
 	h->engine.ops = &hosted_ops;
@@ -68,10 +79,11 @@ void session_hosting_close(struct session_hosting *h)
 	if (!h)
 		return;
 	kallsyms_close(h->kallsyms);
+	readers_shared_free(h->dsos);
 	free(h);
 }
 
-static int open_parts(struct session *s, struct err *err)
+static int open_parts(struct session *s, struct shared_dsos *dsos, struct err *err)
 {
 	int r;
 
@@ -86,7 +98,10 @@ static int open_parts(struct session *s, struct err *err)
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
 		return err_set(err, -ENOMEM, "out of memory");
-	return readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
+	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
+	if (r == 0)
+		readers_share(s->readers, dsos);
+	return r;
 }
 
 int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret, struct err *err)
@@ -104,7 +119,7 @@ int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns
 	s->pid = pid;
 	s->opened_ns = s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
-	r = open_parts(s, err);
+	r = open_parts(s, h->dsos, err);
 	if (r < 0) {
 		session_close(s);
 		return r;

@@ -7,6 +7,7 @@
 
 #include "sampler/session/session.h"
 
+struct budget_pool;
 struct err;
 struct raw_sample;
 
@@ -15,6 +16,9 @@ struct raw_sample;
  * own. What they share is here. For one thread.
  */
 struct session_hosting;
+
+/* What `sessions` that are busy at a time may cost together, but for files that several have mapped: those are read once, and counted here. */
+void session_hosting_pool(struct budget_pool *ret, size_t sessions);
 
 /* Opens what takes privileges. o: as for session_open(); what belongs to an engine only describes it. *o->files: of all of them. 0 or -errno. */
 int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err);

@@ -32,6 +32,34 @@ void budget_join(struct budget *b, struct budget_pool *p)
 	b->pool_below = p->most - p->share;
 }
 
+static bool take_from_pool(_Atomic uint64_t *all, uint64_t bytes)
+{
+	uint64_t left = atomic_load_explicit(all, memory_order_relaxed);
+
+	do
+		if (bytes > left)
+			return false;
+	while (!atomic_compare_exchange_weak_explicit(all, &left, left - bytes, memory_order_relaxed,
+						      memory_order_relaxed));
+	return true;
+}
+
+bool budget_join_reserved(struct budget *b, struct budget_pool *p, uint64_t bytes)
+{
+	if (bytes > p->most || !take_from_pool(&p->bytes_left, bytes))
+		return false;
+	b->pool = p;
+	b->bytes_left = p->most;
+	b->pool_below = p->most - bytes;
+	return true;
+}
+
+void budget_leave(struct budget *b)
+{
+	atomic_fetch_add_explicit(&b->pool->bytes_left, b->pool->most - b->pool_below, memory_order_relaxed);
+	b->pool = NULL;
+}
+
 void budget_begin(struct budget *b)
 {
 	if (b && !b->depth++)
@@ -58,18 +86,6 @@ void budget_spend(struct budget *b, uint64_t ns)
 		return;
 	b->ns_left = ns < b->ns_left ? b->ns_left - ns : 0;
 	b->expired |= !b->ns_left;
-}
-
-static bool take_from_pool(_Atomic uint64_t *all, uint64_t bytes)
-{
-	uint64_t left = atomic_load_explicit(all, memory_order_relaxed);
-
-	do
-		if (bytes > left)
-			return false;
-	while (!atomic_compare_exchange_weak_explicit(all, &left, left - bytes, memory_order_relaxed,
-						      memory_order_relaxed));
-	return true;
 }
 
 /* The bytes that a budget with this bytes_left has taken from the pool. */

@@ -48,6 +48,13 @@ void budget_init(struct budget *b, uint64_t bytes, uint64_t ns);
 void budget_pool_init(struct budget_pool *p, uint64_t bytes, size_t budgets /* 1 or more */);
 void budget_join(struct budget *b, struct budget_pool *p); /* before any take; the pool then limits the bytes */
 
+/*
+ * For something that several use, and that is to be there as long as one of them is: `bytes` of the pool are set aside for it; what it takes beyond
+ * comes from the rest. false: the pool has not as much left. budget_leave() gives back what was set aside, after everything taken.
+ */
+bool budget_join_reserved(struct budget *b, struct budget_pool *p, uint64_t bytes);
+void budget_leave(struct budget *b);
+
 void budget_begin(struct budget *b);
 void budget_end(struct budget *b);
 

@@ -45,6 +45,28 @@ bool dso_take(struct dso *d, uint64_t bytes)
 	return true;
 }
 
+void dso_lend(struct dso *d, struct budget *b)
+{
+	d->user = b;
+}
+
+bool dso_begin(struct dso *d)
+{
+	bool is_within = d->budget && d->budget->depth;
+
+	if (d->user && !is_within && budget_expired(d->user))
+		return false;
+	budget_begin(d->budget);
+	budget_begin(d->user);
+	return true;
+}
+
+void dso_end(struct dso *d)
+{
+	budget_end(d->user);
+	budget_end(d->budget);
+}
+
 void dso_refuse(struct dso *d, uint64_t bytes, const char *what)
 {
 	char size[40] = "";

@@ -89,6 +89,13 @@ bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
 /* The row in force at vaddr (cached, borrowed). -ENOENT: no unwind information there. */
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);
 
+/*
+ * For a DSO that several use in turn (modules/shared_dsos.h): who looks things up from now on. `b` (NULL: nobody) pays for the time of single look-ups, so
+ * that one who makes many spends nobody else's; what is read of the file as a whole counts towards the DSO's own budget, too. What one
+ * cannot pay for is not given up for the others.
+ */
+void dso_lend(struct dso *d, struct budget *b);
+
 /* Makes that child process read DWARF (lines_child.h) instead of this one. Borrowed. */
 void dso_set_lines_child(struct dso *d, struct lines_child *child);
 

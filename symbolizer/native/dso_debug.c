@@ -129,12 +129,11 @@ static bool find_by_link(struct dso *d)
 
 struct image *dso_debug_image(struct dso *d)
 {
-	if (!d->debug_tried && d->debug_open && d->main.elf) {
+	if (!d->debug_tried && d->debug_open && d->main.elf && dso_begin(d)) {
 		d->debug_tried = true;
-		budget_begin(d->budget);
 		if (!find_by_build_id(d))
 			find_by_link(d);
-		budget_end(d->budget);
+		dso_end(d);
 	}
 	return d->debug.elf ? &d->debug : NULL;
 }
@@ -213,13 +212,12 @@ struct image *dso_mini_image(struct dso *d)
 	Elf64_Shdr sh;
 	Elf_Scn *scn;
 
-	if (!d->mini_tried && d->main.elf) {
+	if (!d->mini_tried && d->main.elf && dso_begin(d)) {
 		d->mini_tried = true;
 		scn = image_section(&d->main, ".gnu_debugdata", &sh);
-		budget_begin(d->budget);
 		if (scn)
 			open_mini(d, scn);
-		budget_end(d->budget);
+		dso_end(d);
 	}
 	return d->mini.elf ? &d->mini : NULL;
 }

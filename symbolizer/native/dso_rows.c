@@ -108,31 +108,45 @@ static bool open_cfi(struct dso *d)
 {
 	if (!d->cfi_tried && !d->recorded) {
 		d->cfi_tried = true;
+		budget_begin(d->budget);
 		d->cfi = d->main.elf ? cfi_open_checked(d) : NULL;
+		budget_end(d->budget);
 	}
 	return d->cfi != NULL;
 }
 
-/* Reads the row from the file and caches the result, even if there is no row. */
+static Dwarf_CFI *open_frame(struct dso *d, unsigned i)
+{
+	Dwarf_CFI *cfi;
+
+	budget_begin(d->budget);
+	cfi = dso_debug_frame(d, i);
+	budget_end(d->budget);
+	return cfi;
+}
+
+/* Reads the row from the file and caches the result, even if there is no row. What one user's time did not suffice for, the next one may find. */
 static uint32_t read_row(struct dso *d, uint64_t vaddr)
 {
+	struct budget *payer = d->user ? d->user : d->budget;
 	uint32_t row = 0;
 	struct cfi_exprs exprs;
 	struct cfi_row fresh;
 
-	budget_begin(d->budget);
-	if (budget_expired(d->budget))
+	budget_begin(payer);
+	if (budget_expired(payer))
 		dso_refuse(d, 0, "unwind information, for lack of time,");
 	else if (open_cfi(d) && cfi_read_row(d->cfi, vaddr, &fresh, &exprs) == 0)
 		row = row_cache_intern(d, &fresh);
-	for (unsigned i = 0; i < DEBUG_FRAMES && !row && !budget_expired(d->budget); i++) {
-		Dwarf_CFI *cfi = dso_debug_frame(d, i);
+	for (unsigned i = 0; i < DEBUG_FRAMES && !row && !budget_expired(payer); i++) {
+		Dwarf_CFI *cfi = open_frame(d, i);
 
 		if (cfi && cfi_read_row(cfi, vaddr, &fresh, &exprs) == 0)
 			row = row_cache_intern(d, &fresh);
 	}
-	budget_end(d->budget);
-	row_cache_put(&d->rows, vaddr, row);
+	budget_end(payer);
+	if (row || !d->user || !budget_expired(payer))
+		row_cache_put(&d->rows, vaddr, row);
 	return row;
 }
 

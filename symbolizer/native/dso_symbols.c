@@ -152,15 +152,14 @@ static void load_symbols(struct dso *d)
 {
 	struct symbol_table *t = &d->symbols;
 
-	if (t->loaded || d->recorded)
+	if (t->loaded || d->recorded || !dso_begin(d))
 		return;
 	t->loaded = true;
-	budget_begin(d->budget);
 	t->full = load_table(d, &d->main, SHT_SYMTAB) || load_table(d, dso_debug_image(d), SHT_SYMTAB) ||
 		  load_table(d, dso_mini_image(d), SHT_SYMTAB);
 	load_table(d, &d->main, SHT_DYNSYM);
 	finish_table(d);
-	budget_end(d->budget);
+	dso_end(d);
 }
 
 /* --- The first few addresses --- */
@@ -224,12 +223,11 @@ static bool scan(struct dso *d, uint64_t vaddr, struct symbol *ret)
 	bool found;
 
 	if (d->symbols.loaded || d->recorded || d->scans >= SCANS_MAX ||
-	    image_symbol_count(&d->main, SHT_SYMTAB) < SCAN_FROM)
+	    image_symbol_count(&d->main, SHT_SYMTAB) < SCAN_FROM || !dso_begin(d))
 		return false;
 	d->scans++;
-	budget_begin(d->budget);
 	found = scan_for(d, &l, ret);
-	budget_end(d->budget);
+	dso_end(d);
 	vec_done(&few.syms);
 	vec_done(&l.code.spans);
 	return found;
@@ -304,12 +302,11 @@ static int index_names(struct dso *d, struct image *im, uint32_t sh_type, image_
 static const struct name_entry *find_in_symtab(struct dso *d, image_wanted_fn *wanted, struct name_index *x,
 					       const char *name)
 {
-	if (!x->loaded) {
+	if (!x->loaded && dso_begin(d)) {
 		x->loaded = true;
-		budget_begin(d->budget);
 		if (index_names(d, &d->main, SHT_SYMTAB, wanted, x) == -ENOENT && dso_debug_image(d))
 			index_names(d, &d->debug, SHT_SYMTAB, wanted, x);
-		budget_end(d->budget);
+		dso_end(d);
 	}
 	return name_index_find(x, name);
 }
@@ -317,11 +314,10 @@ static const struct name_entry *find_in_symtab(struct dso *d, image_wanted_fn *w
 /* Exported symbols are few and often sufficient; if not, the full table is read. */
 static const struct name_entry *exported(struct dso *d, const char *name)
 {
-	if (!d->dynamic_names.loaded && !d->recorded) {
+	if (!d->dynamic_names.loaded && !d->recorded && dso_begin(d)) {
 		d->dynamic_names.loaded = true;
-		budget_begin(d->budget);
 		index_names(d, &d->main, SHT_DYNSYM, is_any, &d->dynamic_names);
-		budget_end(d->budget);
+		dso_end(d);
 	}
 	return name_index_find(&d->dynamic_names, name);
 }

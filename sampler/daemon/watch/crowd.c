@@ -267,7 +267,7 @@ static int begin(struct crowd *c, struct err *err)
 	int r;
 
 	descriptors_raise();
-	session_files_pool(&c->files, SHARED_AMONG);
+	session_hosting_pool(&c->files, SHARED_AMONG);
 	r = perf_host_open(&po, &c->host, err);
 	if (r == 0)
 		r = session_hosting_open(&so, &c->hosting, err);

@@ -51,7 +51,7 @@ void modmap_close(struct modmap *m)
 		return;
 	lines_child_free(m->lines_child);
 	for (i = 0; i < m->modules.n; i++) {
-		dso_close(m->modules.v[i]->dso);
+		module_close(m, m->modules.v[i]);
 		free(m->modules.v[i]->path);
 		free(m->modules.v[i]);
 	}
@@ -86,6 +86,11 @@ void modmap_set_tap(struct modmap *m, const struct dso_tap *tap)
 	for (i = 0; i < m->modules.n; i++)
 		if (m->modules.v[i]->dso)
 			dso_set_tap(m->modules.v[i]->dso, tap);
+}
+
+void modmap_share(struct modmap *m, struct shared_dsos *shared)
+{
+	m->shared = shared;
 }
 
 static uint64_t module_hash(const struct mapping *map)
@@ -214,7 +219,7 @@ static struct modmap_hit make_hit(struct modmap *m, const struct span *s, uint64
 		return hit;
 	hit.kind = MODMAP_DSO;
 	hit.dso_id = s->module;
-	hit.dso = mod->dso;
+	hit.dso = module_dso(m, mod);
 	if (!mod->dso || !dso_offset_to_vaddr(mod->dso, offset, &hit.vaddr))
 		hit.vaddr = offset; /* nameless, but the same in every run */
 	return hit;
@@ -237,7 +242,7 @@ struct dso *modmap_dso(const struct modmap *m, uint32_t dso_id)
 {
 	struct module *mod = module_get(m, dso_id);
 
-	return mod ? mod->dso : NULL;
+	return mod ? module_dso(m, mod) : NULL;
 }
 
 struct dso *modmap_load_dso(struct modmap *m, uint32_t dso_id)

@@ -53,6 +53,13 @@ int modmap_add_record(struct modmap *m, const char *path, const struct dso_recor
 void modmap_set_tap(struct modmap *m, const struct dso_tap *tap);
 
 /*
+ * Files that other modmaps of this thread have opened are taken from there (shared_dsos.h; borrowed, must outlive the modmap). To be called
+ * before the first look-up; not with a tap.
+ */
+struct shared_dsos;
+void modmap_share(struct modmap *m, struct shared_dsos *shared);
+
+/*
  * Looks up an address. If it is not found, reads the maps again (at most once a millisecond, and for at most a
  * twentieth of the time if reading takes long).
  */

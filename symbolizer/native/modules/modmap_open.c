@@ -9,6 +9,7 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/dso_record.h"
 #include "symbolizer/native/modules/modmap_priv.h"
+#include "symbolizer/native/modules/shared_dsos.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/target_file.h"
 
@@ -61,6 +62,36 @@ static int open_debug_file(void *ctx, const char *path)
 	return r < 0 ? r : fd;
 }
 
+/* What only this target says about the file, others are not to believe. */
+static int open_shared_debug_file(void *ctx, const char *path)
+{
+	struct modmap *m = ctx;
+	int fd = open_debug_file(m, path);
+
+	if (fd < 0 || shared_dsos_may_have(m->proc, fd))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+struct dso *module_dso(const struct modmap *m, const struct module *mod)
+{
+	if (mod->shared) {
+		dso_lend(mod->dso, m->budget);
+		dso_set_debug_open(mod->dso, open_shared_debug_file, (void *)m);
+		dso_set_lines_child(mod->dso, m->lines_child);
+	}
+	return mod->dso;
+}
+
+void module_close(struct modmap *m, struct module *mod)
+{
+	if (mod->shared)
+		shared_dsos_give(m->shared, mod->shared);
+	else
+		dso_close(mod->dso);
+}
+
 static bool has_elf_magic(int fd)
 {
 	char magic[SELFMAG];
@@ -89,7 +120,11 @@ static int open_file(struct modmap *m, struct module *mod, const struct span *sp
 		close(fd);
 		return err_set(err, -ENOEXEC, "%s: not an ELF file", mod->path);
 	}
-	return dso_open_fd(fd, mod->path, m->budget, &mod->dso, err);
+	mod->shared = m->shared ? shared_dsos_take(m->shared, m->proc, fd, mod->path) : NULL;
+	if (!mod->shared)
+		return dso_open_fd(fd, mod->path, m->budget, &mod->dso, err);
+	mod->dso = shared_dso_get(mod->shared);
+	return 0;
 }
 
 static int open_vdso(struct modmap *m, struct module *mod, const struct span *span, struct err *err)
@@ -122,7 +157,7 @@ void module_open(struct modmap *m, struct module *mod, const struct span *span)
 		mod->far = r;
 		budget_refuse(m->budget, 0, "names of %s, %s,", mod->path, target_file_why_far(r));
 	}
-	if (!mod->dso)
+	if (!mod->dso || mod->shared)
 		return;
 	if (m->proc)
 		dso_set_debug_open(mod->dso, open_debug_file, m);

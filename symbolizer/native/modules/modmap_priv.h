@@ -11,6 +11,7 @@ struct module {
 	uint32_t dev_major, dev_minor;
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
+	struct shared_dso *shared; /* has `dso`; NULL: it is the modmap's own */
 	int far; /* target_file_why_far() tells why it is not opened; 0: another reason, or it is */
 	bool tried, anon; /* anon: not an ELF file, or shared memory that cannot be opened: code of a JIT */
 };
@@ -28,6 +29,7 @@ struct modmap {
 	struct budget *budget; /* NULL: no limits */
 	struct lines_child *lines_child; /* NULL: DWARF is read in this process */
 	const struct dso_tap *tap;
+	struct shared_dsos *shared; /* NULL: none */
 	VEC(struct module *) modules;
 	VEC(struct span) spans; /* by address */
 	VEC(struct dso *) records; /* not yet used by a module; NULL: already used */
@@ -41,6 +43,10 @@ struct modmap {
 
 /* Opens the module's file, once. Sets dso or anon. */
 void module_open(struct modmap *m, struct module *mod, const struct span *span);
+/* Releases what module_open() has opened. */
+void module_close(struct modmap *m, struct module *mod);
+/* The dso, for look-ups of this modmap. */
+struct dso *module_dso(const struct modmap *m, const struct module *mod);
 /* Is this the path of executable memory without a file? */
 bool path_is_anonymous(const char *path);
 

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
+#include <time.h>
 
 #include "sampler/daemon/ring/ring.h"
 #include "tests/support/store_fill.h"
@@ -152,6 +154,70 @@ static void choices(void **state)
 	ring_free(r);
 }
 
+/* What comes while an expression is being judged: into the segment that is read, and so late that it is forgotten. */
+struct meanwhile {
+	struct ring *r;
+	pthread_t thread;
+	bool begun, forgets;
+	int judged;
+};
+
+static void *add_more(void *arg)
+{
+	static const uint32_t slices[] = {1, 2, 3, 4};
+	struct meanwhile *m = arg;
+
+	for (uint32_t i = 0; i < 200; i++)
+		add(m->r, 3, sliced(100 + i, slices, 4, "late"), SECOND);
+	if (m->forgets)
+		add(m->r, 3, sliced(1, slices, 4, "later"), 2 * RING_NS);
+	return NULL;
+}
+
+static int is_slow(void *ctx, const char *name, struct err *err)
+{
+	struct meanwhile *m = ctx;
+	struct timespec until;
+
+	(void)err;
+	m->judged++;
+	if (!m->begun) {
+		m->begun = true;
+		pthread_create(&m->thread, NULL, add_more, m);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 100;
+		assert_int_equal(pthread_timedjoin_np(m->thread, NULL, &until), 0);
+	}
+	return strcmp(name, "main") == 0 || strstr(name, "C.m") != NULL;
+}
+
+static void nobody_waits_for_an_expression(void **state)
+{
+	static const uint32_t slices[] = {1, 2, 3};
+	struct store_query q = range(0, SECOND);
+	struct store_cell cells[60];
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct meanwhile m = {.r = ring_new(256 << 20, NOW), .forgets = i & 1};
+		struct ring_query rq = {.q = &q, .ctx = &m};
+
+		if (i & 2)
+			rq.wants_function = is_slow;
+		else
+			rq.wants_thread = is_slow;
+		add(m.r, 1, sliced(1, slices, 3, "main"), 0);
+		if (i & 4 && m.forgets)
+			assert_nothing(m.r, &rq, "begins at");
+		else if (i & 4)
+			assert_int_equal(count(m.r, &rq), 3); /* as it was at first */
+		else /* and what is in the next segment */
+			assert_int_equal(heat(m.r, &rq, cells, 60), 3 + (m.forgets && rq.wants_function ? 4 : 0));
+		assert_true(m.begun && m.judged < 100);
+		ring_free(m.r);
+	}
+}
+
 static void forgets_by_age(void **state)
 {
 	static const uint32_t slices[] = {1};
@@ -222,8 +288,9 @@ static void any_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times),      cmocka_unit_test(choices),     cmocka_unit_test(forgets_by_age),
-		cmocka_unit_test(is_bounded), cmocka_unit_test(any_numbers),
+		cmocka_unit_test(times),          cmocka_unit_test(choices),
+		cmocka_unit_test(forgets_by_age), cmocka_unit_test(is_bounded),
+		cmocka_unit_test(any_numbers),    cmocka_unit_test(nobody_waits_for_an_expression),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,17 @@ static void segment_free(struct segment *s)
 	free(s);
 }
 
+void segment_pin(struct segment *s)
+{
+	s->pins++;
+}
+
+void segment_unpin(struct segment *s)
+{
+	if (!--s->pins && s->forgotten)
+		segment_free(s);
+}
+
 static size_t segment_bytes(const struct segment *s)
 {
 	return sizeof(*s) + dictionary_bytes(s->dict) + s->texts.bytes + s->targets.cap * sizeof(*s->targets.v) +
@@ -58,7 +69,9 @@ static void forget_oldest(struct ring *r, uint64_t now_ns)
 		r->newest = NULL;
 		r->since_ns = now_ns;
 	}
-	segment_free(s);
+	s->forgotten = true;
+	if (!s->pins)
+		segment_free(s);
 }
 
 void ring_free(struct ring *r)

@@ -11,7 +11,8 @@ struct err;
 
 /*
  * The last hour, sample by sample with its time, in bounded memory. Samples of all targets are in segments with dictionaries of their own; the
- * oldest segment is forgotten as a whole, so there is less than an hour if the memory does not suffice. Any thread may call any function.
+ * oldest segment is forgotten as a whole, so there is less than an hour if the memory does not suffice. Any thread may call any function; none waits
+ * for what another's ring_query asks about names. A segment that is being read meanwhile is kept, beyond the limit.
  */
 struct ring;
 
@@ -37,7 +38,8 @@ struct ring_state ring_state(struct ring *r);
 
 struct ring_query {
 	const struct store_query *q; /* the range is exact: a sample belongs to it if its slice begins there */
-	/* NULL: all. 1 or 0 for a thread's name, or a function; -errno ends the reading. Asked at most once for each in a segment. */
+	/* NULL: all. 1 or 0 for a thread's name, or a function; -errno ends the reading. Asked once for each in a segment,
+	 * without a lock. */
 	int (*wants_thread)(void *ctx, const char *name, struct err *err);
 	int (*wants_function)(void *ctx, const char *name, struct err *err);
 	void *ctx;

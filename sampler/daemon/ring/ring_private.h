@@ -2,6 +2,7 @@
 #define JS_RING_RING_PRIVATE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "sampler/daemon/ring/ring.h"
 #include "symbolizer/base/arena.h"
@@ -25,6 +26,8 @@ struct chunk {
  */
 struct segment {
 	struct segment *newer;
+	unsigned pins; /* of readers that have let go of the lock */
+	bool forgotten; /* it is no longer in the ring; the last pin frees it */
 	uint64_t number;
 	uint64_t since_ns, mono_ns; /* when it began */
 	uint64_t last_mono_ns; /* when the last was added */
@@ -34,6 +37,10 @@ struct segment {
 	VEC(struct chunk) chunks;
 	struct buf samples;
 };
+
+/* With the lock held. What a pinned segment's texts are stays where it is; all else may move when the lock is let go of. */
+void segment_pin(struct segment *s);
+void segment_unpin(struct segment *s);
 
 struct ring {
 	pthread_mutex_t lock; /* of all */

@@ -27,6 +27,7 @@ struct one_sample {
 };
 
 struct reading {
+	struct ring *ring;
 	const struct ring_query *rq;
 	int (*sample)(struct reading *rd, const struct one_sample *s);
 	/* ring_heat() */
@@ -48,33 +49,86 @@ static void choice_done(struct choice *c)
 
 /* --- what is wanted --- */
 
-static int judge_labels(const struct segment *s, const struct ring_query *rq, struct choice *c, struct err *err)
+typedef int wants_fn(void *ctx, const char *name, struct err *err);
+
+/* Texts of the segment's strings, which do not move: name 0 of each row. NULL: out of memory. */
+static const char **names_of(const struct segment *s, enum dictionary_table t, uint32_t n)
 {
-	int r;
+	const char **names = calloc(n, sizeof(*names));
 
-	c->labels = calloc(c->n_labels, 1);
-	if (!c->labels)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < c->n_labels; i++) {
-		const uint32_t *row = dictionary_row(s->dict, DICT_LABELS, i);
+	for (uint32_t i = 0; names && i < n; i++)
+		names[i] = strtab_get(s->dict->strings, dictionary_row(s->dict, t, i)[0]);
+	return names;
+}
 
-		r = rq->wants_thread(rq->ctx, strtab_get(s->dict->strings, row[0]), err);
+static int ask(wants_fn *wants, void *ctx, const char *const *names, uint32_t first, uint32_t n, uint8_t *verdicts,
+	       struct err *err)
+{
+	for (uint32_t i = first; i < n; i++) {
+		int r = wants(ctx, names[i], err);
+
 		if (r < 0)
 			return r;
-		c->labels[i] = (uint8_t)r;
+		verdicts[i] = (uint8_t)r;
 	}
 	return 0;
 }
 
-static int choose(const struct segment *s, const struct ring_query *rq, struct choice *c, struct err *err)
+/* An expression may take seconds, so the lock is let go of. The segment is pinned. */
+static int judge(struct ring *r, const char *const *names, uint32_t first, uint32_t n, wants_fn *wants, void *ctx,
+		 uint8_t *verdicts, struct err *err)
 {
+	int e;
+
+	pthread_mutex_unlock(&r->lock);
+	e = ask(wants, ctx, names, first, n, verdicts, err);
+	pthread_mutex_lock(&r->lock);
+	return e;
+}
+
+static int judge_labels(struct ring *r, const struct segment *s, const struct ring_query *rq, struct choice *c,
+			struct err *err)
+{
+	CLEANUP(free_at_exit) const char **names = names_of(s, DICT_LABELS, c->n_labels);
+
+	c->labels = calloc(c->n_labels, 1);
+	if (!names || !c->labels)
+		return err_set(err, -ENOMEM, "out of memory");
+	return judge(r, names, 0, c->n_labels, rq->wants_thread, rq->ctx, c->labels, err);
+}
+
+static int judge_functions(struct ring *r, const struct segment *s, uint32_t n, const struct ring_query *rq,
+			   struct choice *c, struct err *err)
+{
+	CLEANUP(free_at_exit) const char **names = names_of(s, DICT_FUNCTIONS, n);
+	CLEANUP(free_at_exit) uint8_t *verdicts = calloc(n, 1);
+	int e = names && verdicts ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	if (e == 0)
+		e = judge(r, names, 1, n, rq->wants_function, rq->ctx, verdicts, err);
+	for (uint32_t i = 1; e == 0 && i < n; i++)
+		stacks_wanted_know(&c->stacks, i, verdicts[i]);
+	return e;
+}
+
+/* The segment may get more chunks and names meanwhile; those that it has at first refer to what it has at first. */
+static int choose(struct ring *r, const struct segment *s, const struct ring_query *rq, struct choice *c,
+		  struct err *err)
+{
+	uint32_t n_functions = dictionary_count(s->dict, DICT_FUNCTIONS);
+	int e = 0;
+
 	c->n_labels = dictionary_count(s->dict, DICT_LABELS);
 	c->n_nodes = dictionary_count(s->dict, DICT_NODES);
 	c->stacks =
 		(struct stacks_wanted){.dict = s->dict, .wants = rq->wants_function, .ctx = rq->ctx, .self = rq->self};
 	if (rq->wants_function && stacks_wanted_begin(&c->stacks) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return rq->wants_thread ? judge_labels(s, rq, c, err) : 0;
+	if (rq->wants_thread)
+		e = judge_labels(r, s, rq, c, err);
+	if (e == 0 && rq->wants_function)
+		e = judge_functions(r, s, n_functions, rq, c, err);
+	return e;
 }
 
 /* 1, 0 or -errno. */
@@ -124,18 +178,32 @@ static int read_chunk(struct reading *rd, const struct segment *s, const struct 
 	return r;
 }
 
+/* What is wanted, and where its stacks go: from then on, the lock is held until the segment is read. */
+static int begin_reading(struct reading *rd, const struct segment *s, struct choice *c, struct err *err)
+{
+	int r = choose(rd->ring, s, rd->rq, c, err);
+
+	if (r < 0 || !rd->b)
+		return r;
+	rd->dict = s->dict;
+	r = stacks_out_begin(&rd->out, s->dict, rd->b);
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}
+
 static int read_segment(struct reading *rd, const struct segment *s, struct err *err)
 {
 	CLEANUP(choice_done) struct choice choice = {0};
+	size_t n = s->chunks.n;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s->chunks.n; i++) {
-		const struct chunk *c = &s->chunks.v[i];
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct chunk *c;
 
-		if (!chunk_matches(s, c, rd->rq->q))
+		if (!chunk_matches(s, &s->chunks.v[i], rd->rq->q))
 			continue;
 		if (!choice.n_nodes)
-			r = choose(s, rd->rq, &choice, err);
+			r = begin_reading(rd, s, &choice, err);
+		c = &s->chunks.v[i];
 		if (r == 0 && rd->samples && rd->period != c->unit)
 			rd->period = 0;
 		else if (r == 0 && !rd->samples)
@@ -146,7 +214,7 @@ static int read_segment(struct reading *rd, const struct segment *s, struct err 
 	return r;
 }
 
-/* The first segment from that number on, locked; NULL: none. Others may add between two segments. */
+/* The first segment from that number on, pinned, with the lock held; NULL: none. Others may add between two segments. */
 static struct segment *lock_segment(struct ring *r, uint64_t number)
 {
 	struct segment *s;
@@ -154,9 +222,17 @@ static struct segment *lock_segment(struct ring *r, uint64_t number)
 	pthread_mutex_lock(&r->lock);
 	for (s = r->oldest; s && s->number < number; s = s->newer)
 		;
-	if (!s)
+	if (s)
+		segment_pin(s);
+	else
 		pthread_mutex_unlock(&r->lock);
 	return s;
+}
+
+static void unlock_segment(struct ring *r, struct segment *s)
+{
+	segment_unpin(s);
+	pthread_mutex_unlock(&r->lock);
 }
 
 /* --- the heat map --- */
@@ -175,7 +251,7 @@ static int add_heat(struct reading *rd, const struct one_sample *s)
 int ring_heat(struct ring *r, const struct ring_query *rq, uint64_t cell_ns, struct store_cell *cells, size_t n,
 	      struct err *err)
 {
-	struct reading rd = {.rq = rq, .sample = add_heat, .cell_ns = cell_ns, .cells = cells, .n = n};
+	struct reading rd = {.ring = r, .rq = rq, .sample = add_heat, .cell_ns = cell_ns, .cells = cells, .n = n};
 	struct segment *s;
 	uint64_t number = 0;
 	int e = 0;
@@ -183,7 +259,7 @@ int ring_heat(struct ring *r, const struct ring_query *rq, uint64_t cell_ns, str
 	while (e == 0 && (s = lock_segment(r, number))) {
 		number = s->number + 1;
 		e = read_segment(&rd, s, err);
-		pthread_mutex_unlock(&r->lock);
+		unlock_segment(r, s);
 	}
 	return e;
 }
@@ -200,16 +276,6 @@ static int add_sample(struct reading *rd, const struct one_sample *s)
 	to.state = named_builder_string(rd->b, strtab_get(rd->dict->strings, label[1]));
 	rd->samples += s->count;
 	return named_builder_sample(rd->b, &to) == UINT32_MAX ? -ENOMEM : 0;
-}
-
-static int name_segment(struct reading *rd, const struct segment *s, struct err *err)
-{
-	int r = stacks_out_begin(&rd->out, s->dict, rd->b);
-
-	rd->dict = s->dict;
-	r = r < 0 ? err_set(err, r, "out of memory") : read_segment(rd, s, err);
-	stacks_out_done(&rd->out);
-	return r;
 }
 
 static int finish(struct reading *rd, struct named_profile **ret, struct err *err)
@@ -240,7 +306,7 @@ static int check_begin(struct ring *r, const struct store_query *q, struct err *
 
 int ring_read(struct ring *r, const struct ring_query *rq, struct named_profile **ret, struct err *err)
 {
-	struct reading rd = {.rq = rq, .sample = add_sample, .b = named_builder_new()};
+	struct reading rd = {.ring = r, .rq = rq, .sample = add_sample, .b = named_builder_new()};
 	uint64_t number = 0;
 	struct segment *s;
 	int e = rd.b ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -249,8 +315,10 @@ int ring_read(struct ring *r, const struct ring_query *rq, struct named_profile 
 		e = check_begin(r, rq->q, err);
 	while (e == 0 && (s = lock_segment(r, number))) {
 		number = s->number + 1;
-		e = name_segment(&rd, s, err);
-		pthread_mutex_unlock(&r->lock);
+		rd.out = (struct stacks_out){0};
+		e = read_segment(&rd, s, err);
+		stacks_out_done(&rd.out);
+		unlock_segment(r, s);
 	}
 	if (e == 0) /* what it begins with may have been forgotten meanwhile */
 		e = check_begin(r, rq->q, err);

@@ -20,6 +20,11 @@ void stacks_wanted_done(struct stacks_wanted *w)
 	free(w->nodes);
 }
 
+void stacks_wanted_know(struct stacks_wanted *w, uint32_t function, bool wanted)
+{
+	w->functions[function] = wanted ? YES : NO;
+}
+
 static uint32_t parent_of(const struct stacks_wanted *w, uint32_t node)
 {
 	return dictionary_row(w->dict, DICT_NODES, node)[0];

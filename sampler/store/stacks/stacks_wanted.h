@@ -17,6 +17,7 @@ struct stacks_wanted {
 };
 
 int stacks_wanted_begin(struct stacks_wanted *w); /* the members above are set. 0 or -ENOMEM */
+void stacks_wanted_know(struct stacks_wanted *w, uint32_t function, bool wanted); /* it is not asked about any more */
 int stacks_wanted_node(struct stacks_wanted *w, uint32_t node, struct err *err); /* 1, 0 or what wants() failed with */
 void stacks_wanted_done(struct stacks_wanted *w); /* also of one that is all zero */
 

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>

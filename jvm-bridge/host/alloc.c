@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/support.h"

@@ -1,6 +1,5 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id_record.h"
 #include "jvm-bridge/host/pump.h"

@@ -194,4 +194,3 @@ struct object_id *id_check(jobjectID id)
 		found = id_in_chunk(i, p);
 	return found;
 }
-#include "jvm-bridge/host/base/address.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/monitor.h"

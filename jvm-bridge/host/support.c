@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/owner.h"

@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/registers.h"
 #include "jvm-bridge/host/refs.h"
 #include "jvm-bridge/host/support.h"

@@ -1,7 +1,6 @@
 #include "jvm-bridge/hprof/vm_dump.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/base/text.h"
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 
 #include "sampler/closed/thread_flags.h"

@@ -4,7 +4,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -1,7 +1,6 @@
 #include "sampler/closed/tracing_calls.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <sys/ptrace.h>
 
 #include "symbolizer/base/call_rules.h"

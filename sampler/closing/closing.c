@@ -14,7 +14,6 @@
 #include "symbolizer/base/caps.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/log.h"
 
 /* A megabyte of gzip may be a gigabyte, which takes many times as much once it is parsed. */
 #define SAVED_BYTES (UINT64_C(4) << 30)

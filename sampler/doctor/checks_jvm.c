@@ -1,7 +1,6 @@
 #include "sampler/doctor/checks_target.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

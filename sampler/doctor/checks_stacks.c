@@ -1,6 +1,5 @@
 #include "sampler/doctor/checks_target.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/hotspot/code/code.h"
-#include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 

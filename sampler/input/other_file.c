@@ -1,6 +1,5 @@
 #include "sampler/input/other_file.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define PAGE "an HTML page, from which no profile can be read; record with -o FILE.pb.gz as well, and read that"

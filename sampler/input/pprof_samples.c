@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

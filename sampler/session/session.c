@@ -17,7 +17,6 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/names/kallsyms.h"
 #include "symbolizer/target/deputy.h"

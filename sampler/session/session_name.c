@@ -15,13 +15,11 @@
 #include "sampler/session/parts/threads.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/native/names/perfmap.h"
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/maps.h"
-#include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
 static void perfmap_close_at_exit(struct perfmap **p)

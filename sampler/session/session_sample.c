@@ -15,7 +15,6 @@
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"

@@ -1,6 +1,5 @@
 /* Samples over time: what one file of the store adds to the rows. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

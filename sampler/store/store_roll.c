@@ -8,7 +8,6 @@
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/vec.h"
 
 struct rolling {
 	struct day *from, *to;

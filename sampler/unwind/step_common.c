@@ -3,7 +3,6 @@
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code/code.h"
-#include "symbolizer/hotspot/reader/hs_arch.h"
 
 /* Steps that several kinds of frames share. */
 

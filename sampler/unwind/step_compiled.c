@@ -3,9 +3,7 @@
 #include "sampler/unwind/validate.h"
 #include "sampler/unwind/walker.h"
 #include "symbolizer/hotspot/code/code.h"
-#include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/hotspot/objects/hs_virtual.h"
-#include "symbolizer/hotspot/reader/hs_arch.h"
 
 enum {
 	EPILOGUE_BUDGET = 24, /* instructions from `add rsp` to `ret`, with polls and stack checks */

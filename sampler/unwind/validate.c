@@ -4,7 +4,6 @@
 #include "sampler/unwind/walker.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code.h"
-#include "symbolizer/hotspot/reader/hs_arch.h"
 #include "symbolizer/native/modules/modmap.h"
 
 bool is_deopt_handler(const struct code *c, uint64_t pc)

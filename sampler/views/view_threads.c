@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "sampler/model/named_profile.h"

@@ -12,7 +12,6 @@
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/callee.h"
-#include "symbolizer/hotspot/reader/hs_arch.h"
 
 enum {
 	CACHE_BYTES = 64 << 20,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/attribution/address_rule.h"
 #include "symbolizer/base/vec.h"
 
 /*

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/target_file.h"
 

@@ -7,7 +7,6 @@
 
 #include "jvm-bridge/host/agents/agent.h"
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/libc_old.h"
 #include "jvm-bridge/host/classes/class.h"
 #include "jvm-bridge/host/classes/code.h"

@@ -9,7 +9,6 @@
 
 #include "jvm-bridge/host/agents/agent.h"
 #include "jvm-bridge/host/classes/class.h"
-#include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/collections/gc.h"
 #include "jvm-bridge/host/gate.h"
 #include "jvm-bridge/host/id.h"

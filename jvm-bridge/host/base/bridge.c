@@ -88,4 +88,3 @@ void bridge_exception_put(JNIEnv *env, jthrowable pending)
 	(*env)->Throw(env, pending);
 	(*env)->DeleteLocalRef(env, pending);
 }
-#include "jvm-bridge/host/base/address.h"

@@ -126,4 +126,3 @@ bool method_list_find(const struct method_layout *l, uint64_t klass, JVMPI_JS_Ad
 	free(memory);
 	return ok;
 }
-#include "jvm-bridge/host/base/address.h"

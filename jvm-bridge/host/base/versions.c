@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/base/futex.h"
-#include "jvm-bridge/host/base/address.h"
 
 enum { BUCKETS = 4096 };
 

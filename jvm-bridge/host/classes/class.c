@@ -1,7 +1,6 @@
 /* CLASS_LOAD, CLASS_UNLOAD, and the names of methods. */
 #include <string.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/pool.h"
 #include "jvm-bridge/host/classes/class.h"
 #include "jvm-bridge/host/classes/lines.h"

@@ -3,14 +3,12 @@
 #include <jvmticmlr.h>
 #include <string.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/pool.h"
 #include "jvm-bridge/host/base/versions.h"
 #include "jvm-bridge/host/classes/class.h"
 #include "jvm-bridge/host/classes/code.h"
 #include "jvm-bridge/host/classes/lines.h"
 #include "jvm-bridge/host/event.h"
-#include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
 enum { DEPTH_MAX = 1024, PCS_MAX = 1 << 20, METHODS = 1024 };

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/classes/lines.h"
 #include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/thread.h"

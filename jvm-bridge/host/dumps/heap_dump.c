@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/classes/class.h"
 #include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/dumps/dump.h"

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/dumps/dump_write.h"
-#include "jvm-bridge/host/thread.h"
 
 enum { ACC_STATIC = 8 };
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "jvm-bridge/host/alloc.h"
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/classes/trace.h"
 #include "jvm-bridge/host/dumps/dump_space.h"
 #include "jvm-bridge/host/dumps/dump_write.h"

@@ -1,7 +1,6 @@
 /* OBJECT_DUMP: the record of one object, read with JNI. */
 #include <stdlib.h>
 
-#include "jvm-bridge/host/alloc.h"
 #include "jvm-bridge/host/dumps/dump.h"
 #include "jvm-bridge/host/dumps/dump_write.h"
 #include "jvm-bridge/host/event.h"

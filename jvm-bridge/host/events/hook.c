@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/thread.h"
 

@@ -1,7 +1,6 @@
 #include "sampler/cli/daemon/doctor_daemon.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "sampler/daemon/host/targets.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +27,6 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/user_name.h"
-#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 
 #define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */

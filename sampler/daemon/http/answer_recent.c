@@ -8,7 +8,6 @@
 #include "sampler/daemon/http/answer_parts.h"
 #include "sampler/daemon/http/query.h"
 #include "sampler/daemon/ring/ring.h"
-#include "sampler/profile/named_builder.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"

@@ -7,7 +7,6 @@
 #include "sampler/daemon/http/query.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_series.h"
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/regex.h"

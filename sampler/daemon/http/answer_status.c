@@ -1,6 +1,5 @@
 /* What the daemon itself takes, and how it is. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "sampler/daemon/http/answer.h"

@@ -1,7 +1,6 @@
 #include "sampler/daemon/keeper/keeper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>

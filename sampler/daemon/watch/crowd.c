@@ -1,6 +1,5 @@
 #include "sampler/daemon/watch/crowd.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>

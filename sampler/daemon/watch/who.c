@@ -6,7 +6,6 @@
 #include "sampler/daemon/identity/identity.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/session/session.h"
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/service_names.h"

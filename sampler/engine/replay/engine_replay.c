@@ -1,6 +1,5 @@
 #include "sampler/engine/replay/engine_replay.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/engine/engine_thread.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_alarm.h"
 #include "sampler/engine/suspend/suspend_demand.h"

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "sampler/engine/sample_queue.h"
 #include "sampler/engine/suspend/ptrace_stop.h"
 #include "sampler/engine/suspend/suspend_call.h"
 #include "sampler/engine/suspend/suspend_look.h"

@@ -17,7 +17,6 @@
 #include "jvm-bridge/peer/timeline.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/cleanup.h"
-#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"

@@ -1,6 +1,5 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/hotspot/code/code_cache.h"
-#include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /* Names of blobs in JDK 8 to 28, for JVMs without CodeBlob::_kind. */
 static const struct name_kind {

@@ -4,7 +4,6 @@
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/code/scopes.h"
-#include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/unsigned5.h"
 
 /*

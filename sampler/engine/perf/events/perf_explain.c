@@ -1,8 +1,6 @@
 #include "sampler/engine/perf/events/perf_explain.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

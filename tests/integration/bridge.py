@@ -347,8 +347,9 @@ def agents(jdks, o):
     return bad
 
 
-def run_cases(doc, cases):
-    """The main() of tests whose cases take a JDK and a folder and return what was wrong. usage: [--jdk 17] [--case NAME]"""
+def run_cases(doc, cases, only_named=()):
+    """The main() of tests whose cases take a JDK and a folder and return what was wrong. usage: [--jdk 17] [--case NAME]
+    only_named: those that measure, and run only when they are asked for."""
     p = argparse.ArgumentParser(description=doc.splitlines()[0])
     p.add_argument("--jdk")
     p.add_argument("--case", choices=[c.__name__ for c in cases])
@@ -360,7 +361,7 @@ def run_cases(doc, cases):
     failed = 0
     for jdk in jdks:
         for case in cases:
-            if o.case and case.__name__ != o.case:
+            if case.__name__ != o.case if o.case else case in only_named:
                 continue
             with tempfile.TemporaryDirectory(prefix="jsampler-bridge-") as tmp:
                 bad = case(jdk, tmp)

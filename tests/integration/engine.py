@@ -166,7 +166,6 @@ def truth():
         tried(scenario)
     for mode in ("cpus", "threads"):
         tried(many, mode)
-    tried(idle)
 
 
 def born(mode):
@@ -271,6 +270,8 @@ def life():
     tried(slow_consumer)
     if shutil.which("unshare"):
         tried(other_namespace)
+    if not jvm.SANITIZED:
+        tried(idle)
 
 
 def count(load, event, mode, period):

@@ -20,4 +20,4 @@ js_integration_test(attribution.javac.new 400 attribution.py --jdk 25,21 --workl
 js_integration_test(attribution.truth.g1 200 attribution.py --jdk 17 --workload truth --gc G1)
 js_integration_test(attribution.truth.parallel 200 attribution.py --jdk 17 --workload truth
   --gc Parallel)
-js_integration_wide(attribution.javac.17 attribution.javac.new attribution.truth.g1 attribution.truth.parallel)
+js_integration_wide(attribution.javac.17 attribution.javac.new)

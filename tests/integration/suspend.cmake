@@ -11,7 +11,6 @@ endforeach()
 js_integration_test(suspend_harm 400 suspend.py calls signals churn held tracers --seconds 3)
 js_integration_test(suspend_wall 400 suspend.py wall chosen refused --seconds 6)
 js_integration_test(suspend_kill 400 suspend.py kill --times 30)
-js_integration_wide(suspend_harm suspend_wall suspend_kill)
 js_integration_sanitized(suspend_harm)
 set_property(TEST integration.suspend_harm integration.suspend_wall integration.suspend_kill
   APPEND PROPERTY ENVIRONMENT "EINTR_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}")

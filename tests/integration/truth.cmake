@@ -12,13 +12,11 @@ js_integration_test(truth.new.g1 120 truth.py --jdk 25,21 --gc G1 --bar 8 ${trut
 js_integration_test(truth.new.z 120 truth.py --jdk 25,21 --gc Z --bar 40 ${truth_common})
 js_integration_test(truth.smoke 120 truth.py --jdk 17 --freq 199 --warmup 5 --duration 5
   --min-samples 200 --bar-complete 99)
-js_integration_wide(truth.17.g1 truth.17.parallel truth.17.interpreted truth.new.g1 truth.new.z truth.smoke)
 js_integration_sanitized(truth.smoke)
 foreach(gc Serial Parallel G1 Z)
   string(TOLOWER ${gc} lower)
   js_integration_test(javac.17.${lower} 120 javac.py --jdk 17 --gc ${gc} --duration 8)
 endforeach()
 js_integration_test(javac.new.z 120 javac.py --jdk 25,21 --gc Z --duration 8)
-js_integration_wide(javac.17.serial javac.17.parallel javac.17.g1 javac.17.z javac.new.z)
 js_integration_test(kill.17 120 kill.py --jdk 17 --times 100)
 js_integration_test(kill.17.suspend 200 kill.py --jdk 17 --times 60 --suspend)

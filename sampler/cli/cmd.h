@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+struct err;
+
 /* Exit statuses. */
 enum { EXIT_WRITTEN = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_GATE = 3 };
 
@@ -30,6 +32,7 @@ int cmd_help_on(const char *name); /* what --help of that command prints */
  * (`| head`) has got what it wanted.
  */
 int cmd_end(int r);
+int cmd_fail(int status, const struct err *err); /* status, once the message has been printed */
 void help_overview(FILE *out); /* lists the commands, one per line */
 
 #endif

@@ -250,14 +250,10 @@ int cmd_capture(int argc, char **argv)
 	struct err err = {0};
 	int r;
 
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (a.help)
 		return cmd_help_on("capture");
 	r = a.list ? list(&a, &err) : capture(&a, &err);
-	if (r < 0)
-		log_error("%s", err.msg);
-	return r < 0 ? EXIT_FAILED : cmd_end(0);
+	return r < 0 ? cmd_fail(EXIT_FAILED, &err) : cmd_end(0);
 }

@@ -40,10 +40,8 @@ int cmd_daemon(int argc, char **argv)
 	struct err err = {0};
 	int r;
 
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (a.help)
 		return cmd_help_on("daemon");
 	if (a.verbose)

@@ -450,12 +450,8 @@ int cmd_diff(int argc, char **argv)
 		return cmd_help_on("diff");
 	if (r == 0)
 		r = check_formats(run, &err);
-	if (r < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
-	r = run_diff(run, &err);
 	if (r < 0)
-		log_error("%s", err.msg);
-	return r < 0 ? EXIT_FAILED : r > 0 ? EXIT_GATE : EXIT_WRITTEN;
+		return cmd_fail(EXIT_USAGE, &err);
+	r = run_diff(run, &err);
+	return r < 0 ? cmd_fail(EXIT_FAILED, &err) : r > 0 ? EXIT_GATE : EXIT_WRITTEN;
 }

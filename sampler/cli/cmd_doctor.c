@@ -106,9 +106,7 @@ int cmd_doctor(int argc, char **argv)
 		return cmd_help_on("doctor");
 	if (r == 0 && o.name)
 		r = find_target(o.name, &o.pid, &err);
-	if (r < 0) {
-		log_error("%s", err.msg);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
+	if (r < 0)
+		return cmd_fail(r == -EINVAL ? EXIT_USAGE : EXIT_FAILED, &err);
 	return diagnose(&o);
 }

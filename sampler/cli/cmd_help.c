@@ -113,10 +113,8 @@ int cmd_help(int argc, char **argv)
 	struct err err = {0};
 	struct help h = {0};
 
-	if (parse(argc, argv, &h, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &h, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (h.shell)
 		return show_completion(h.shell);
 	if (h.help)

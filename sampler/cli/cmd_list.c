@@ -248,18 +248,11 @@ int cmd_list(int argc, char **argv)
 	struct err err = {0};
 	int status;
 
-	if (parse(argc, argv, &o, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &o, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (o.help)
 		return cmd_help_on("list");
-	if (read_all(&l, o.socket, &err) < 0) {
-		log_error("%s", err.msg);
-		status = EXIT_FAILED;
-	} else {
-		status = print(&l, o.json);
-	}
+	status = read_all(&l, o.socket, &err) < 0 ? cmd_fail(EXIT_FAILED, &err) : print(&l, o.json);
 	listing_done(&l);
 	return status;
 }

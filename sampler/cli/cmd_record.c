@@ -462,10 +462,8 @@ int cmd_record(int argc, char **argv)
 	struct record rec = {.signals = -1};
 	struct err err = {0};
 
-	if (record_options_parse(argc, argv, &rec.o, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (record_options_parse(argc, argv, &rec.o, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (rec.o.help || rec.o.version) {
 		if (rec.o.help)
 			return cmd_help_on("record");

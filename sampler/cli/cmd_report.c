@@ -183,14 +183,10 @@ int cmd_report(int argc, char **argv)
 	struct err err = {0};
 	int r;
 
-	if (parse(argc, argv, &rep, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &rep, &err) < 0)
+		return cmd_fail(EXIT_USAGE, &err);
 	if (rep.help)
 		return cmd_help_on("report");
 	r = report(&rep, argv + optind, (size_t)(argc - optind), &err);
-	if (r < 0)
-		log_error("%s", err.msg);
-	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
+	return r < 0 ? cmd_fail(EXIT_FAILED, &err) : EXIT_WRITTEN;
 }

@@ -198,9 +198,7 @@ static int take_snapshot(const struct snapshot_options *o, struct err *err)
 
 static int report(int r, const struct err *err)
 {
-	if (r < 0)
-		log_error("%s", err->msg);
-	return r < 0 ? EXIT_FAILED : EXIT_WRITTEN;
+	return r < 0 ? cmd_fail(EXIT_FAILED, err) : EXIT_WRITTEN;
 }
 
 int cmd_snapshot(int argc, char **argv)

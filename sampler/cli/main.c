@@ -16,6 +16,12 @@ static const struct cmd cmds[] = {
 	{"snapshot", cmd_snapshot}, {"replay", cmd_replay}, {"help", cmd_help},     {NULL, NULL},
 };
 
+int cmd_fail(int status, const struct err *err)
+{
+	log_error("%s", err->msg);
+	return status;
+}
+
 int cmd_end(int r)
 {
 	if (r == 0 && (fflush(stdout) == 0 || errno == EPIPE))
@@ -62,9 +68,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return cmd_help(1, argv);
-	if (hints_check_command(argv[1], &e) < 0) {
-		log_error("%s", e.msg);
-		return EXIT_USAGE;
-	}
+	if (hints_check_command(argv[1], &e) < 0)
+		return cmd_fail(EXIT_USAGE, &e);
 	return cmd_record(argc, argv);
 }

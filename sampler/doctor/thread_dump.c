@@ -104,7 +104,7 @@ int thread_dump_parse(char *text, struct thread_dump *ret)
 
 	for (char *l = strtok_r(text, "\n", &save); l && ok; l = strtok_r(NULL, "\n", &save))
 		ok = add_line(l, &threads, &frames);
-	*ret = (struct thread_dump){threads.v, threads.n, threads.cap, frames.v, frames.n, frames.cap};
+	*ret = (struct thread_dump){threads.v, threads.n, threads.cap, frames.v, frames.n};
 	if (!ok)
 		thread_dump_done(ret);
 	return ok ? 0 : -ENOMEM;

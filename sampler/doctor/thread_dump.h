@@ -20,7 +20,7 @@ struct thread_dump {
 	struct dump_thread *threads;
 	size_t n_threads, threads_cap;
 	const char **frames;
-	size_t n_frames, frames_cap;
+	size_t n_frames;
 };
 
 /* Splits `text` in place; strings point into it. Threads after the first 131,072 are left out. 0 or -ENOMEM. */

@@ -19,12 +19,6 @@ static inline void close_at_exit(int *fd)
 		close(*fd);
 }
 
-static inline void fclose_at_exit(FILE **f)
-{
-	if (*f)
-		fclose(*f);
-}
-
 /* Yields the value and empties the variable, so that its cleanup does nothing. */
 #define take_ptr(p)                                                                                                    \
 	__extension__({                                                                                                \

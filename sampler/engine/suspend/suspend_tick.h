@@ -42,7 +42,7 @@ struct suspend_tick {
 	uint64_t first_stop_ns, last_stop_ns;
 	size_t asked; /* threads that have not stopped yet */
 	unsigned regs_stops; /* blocked threads asked to stop in this tick */
-	uint64_t idle_reported_ns, owner_asked_ns;
+	uint64_t idle_reported_ns;
 	uint64_t
 		quiet_until_ns; /* no thread is asked to stop until then: another tracer is there, or the target is in execve() */
 	uint64_t exec_checked_ns;

@@ -34,7 +34,6 @@
 #define JUMP_NE(d, i, o) INSN(BPF_JMP | BPF_JNE | BPF_K, d, 0, o, i)
 #define JUMP_NE_REG(d, s, o) INSN(BPF_JMP | BPF_JNE | BPF_X, d, s, o, 0)
 #define JUMP_GE_REG(d, s, o) INSN(BPF_JMP | BPF_JGE | BPF_X, d, s, o, 0)
-#define JUMP(o) INSN(BPF_JMP | BPF_JA, 0, 0, o, 0)
 #define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* Of linux/bpf.h of 5.5. */

@@ -10,7 +10,7 @@
  */
 bool owner_is_asked(void); /* GetObjectMonitorUsage is safe */
 bool owners_are_known(void); /* by the JVM's records; each owner from owners_init() on */
-void owners_init(uint64_t env_distance); /* offset of JNIEnv in JavaThread */
+void owners_init(uint64_t env_distance); /* offset of the JNIEnv in a JavaThread */
 
 /*
  * The owner of `object`, which the calling thread waits to enter; NULL: none, or unknown. Others go on meanwhile, and

@@ -39,7 +39,7 @@ static int add(struct broker *b, const struct broker_admission *m, uint32_t *ret
 	return r;
 }
 
-/* It may have executed a program after it was found, and before anybody would have noticed. 0 or -errno. */
+/* It may have executed a program between being found and being watched. 0 or -errno. */
 static int has_no_more_rights(struct broker *b, uint32_t number)
 {
 	struct broker_target *t;

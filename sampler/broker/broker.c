@@ -130,7 +130,7 @@ static bool wait_for_answer(struct broker *b, int channel, int ms)
 	}
 }
 
-/* The broker's thread for this channel may wait for good: whoever gives up gives up the channel, too. */
+/* The broker's thread for this channel may wait for ever: whoever stops waiting gives up the channel, too. */
 static int ask_with_patience(struct broker *b, const struct broker_request *q)
 {
 	bool host = q->what == BROKER_HOST_PATH || q->target > BROKER_TARGETS_MAX;
@@ -242,7 +242,7 @@ static void deputy_release(void *ctx, uint32_t target)
 	struct broker *b = ctx;
 
 	if (target < BROKER_TARGETS_MAX)
-		atomic_store(&b->late[target], 0); /* the next process that has this number is another one */
+		atomic_store(&b->late[target], 0); /* the number will belong to another process */
 	(void)ask_to_do(ctx, &(struct broker_request){.what = BROKER_RELEASE, .target = target});
 }
 
@@ -401,7 +401,7 @@ static bool is_own(const void *ctx, int fd)
 	return own;
 }
 
-/* Before anything is given up or closed: the command gets it all. */
+/* Before anything is given up or closed: the command is to inherit all of it. */
 static int start_command(struct broker *b)
 {
 	uint32_t number;
@@ -483,7 +483,7 @@ void broker_free(struct broker *b)
 	if (channel)
 		close_channel(channel);
 	pthread_key_delete(b->channel);
-	/* A thread of it that waits for a file system does not end. */
+	/* One of its threads may wait for a file system, and does not end. */
 	channel_end_soon(b->socket, b->child, atomic_load(&b->late_ns) ? HURRY_MS : END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);

@@ -36,14 +36,14 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
  * The three are called in the broker.
  */
 struct broker_command {
-	int (*start)(void *ctx, pid_t *ret); /* with all that this process has now. 0 or -errno */
+	int (*start)(void *ctx, pid_t *ret); /* which inherits all that this process has. 0 or -errno */
 	int (*watch)(void *ctx); /* may start a thread. 0 or -errno */
 	void (*end)(void *ctx); /* the last */
 	void *ctx;
 	int keep; /* a descriptor that stays open */
 };
 
-/* In place of broker_add_target(); call before broker_start(). */
+/* Instead of broker_add_target(); call before broker_start(). */
 void broker_starts(struct broker *b, const struct broker_command *c);
 
 /* Forks. drop: what the child calls first; NULL: nothing. Call while single-threaded. 0 or -errno. */

@@ -20,7 +20,7 @@
 
 enum { BLOCK = 256 << 10 };
 
-/* Answered by this kernel, with its disks and memory. Those that are not here are copied. */
+/* File systems that this kernel serves from its own disks and memory. Files on others are copied. */
 static const uint32_t near[] = {
 	EXT4_SUPER_MAGIC,
 	XFS_SUPER_MAGIC,
@@ -60,7 +60,7 @@ static bool is_near(int fd)
 	return false;
 }
 
-/* The file may have grown; what is beyond `size` is not read. */
+/* The file may have grown: nothing beyond `size` is read. */
 static int copy_bytes(int from, int to, uint64_t size)
 {
 	CLEANUP(free_at_exit) uint8_t *block = malloc(BLOCK);

@@ -322,7 +322,7 @@ static int set_priority(pid_t tid, bool realtime, int nice)
 	return r < 0 ? -errno : 0;
 }
 
-/* As a thread is that nobody has raised. */
+/* The priority of a thread that nobody has raised. */
 static void set_no_priority(pid_t tid)
 {
 	(void)sched_setscheduler(tid, SCHED_OTHER, &(struct sched_param){0});

@@ -211,7 +211,7 @@ static void take_child_signal(struct record *rec)
 	}
 }
 
-/* -1: SIGCHLD says it, or it is known. */
+/* -1: SIGCHLD tells its end, or the end is known. */
 static int command_end_fd(const struct record *rec)
 {
 	return rec->has_child && !rec->over ? child_end_fd(&rec->child) : -1;

@@ -23,7 +23,7 @@ struct engine_stats {
 	 * sampled(). 0: unknown.
 	 */
 	uint64_t cpu_begin_ns, cpu_end_ns;
-	bool only_ended; /* threads that have not ended lack no samples, whatever their accounts say */
+	bool only_ended; /* threads that are still running lack no samples, whatever their accounts say */
 	uint64_t max_sample_rate; /* the kernel's limit if it throttled events; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */

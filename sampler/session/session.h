@@ -43,7 +43,8 @@ struct session_options {
 	struct engine_options engine_options;
 	struct profile_options profile;
 	uint64_t slice_ns; /* width of time slices that are counted separately; 0: none */
-	uint64_t slice_lead_ns; /* the first one begins that long before sampling, or before the last session_take() */
+	uint64_t
+		slice_lead_ns; /* the first slice begins this long before sampling, or before the last session_take() */
 	struct naming_options show;
 	enum bridge_mode bridge;
 	/* Until its execve(2) the process runs this program's own code, so earlier samples are not the target's (perf

@@ -104,7 +104,7 @@ bool session_stops_threads(const struct session *s); /* its engine does */
 void session_note_name(struct session *s); /* a part of it: the name that the kernel has for the process */
 
 /* session.c */
-void session_end_child(struct session *s); /* it, or sampling, has ended: no sample follows */
+void session_end_child(struct session *s); /* it has ended, or sampling has: no sample follows */
 void session_find_jvm(struct session *s, uint64_t now);
 uint64_t session_live_samples(const struct session *s);
 

@@ -19,7 +19,7 @@
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/proc.h"
 
-/* Slices begin with sampling, or before, where samples may come late. Samples of a recording have times of their own. */
+/* Slices begin when sampling does, or earlier where samples may come late. Samples of a recording have their own times. */
 static void begin_slices(struct session *s, uint64_t sample_ns)
 {
 	if (s->sliced_from_ns || !s->o.slice_ns)

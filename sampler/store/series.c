@@ -27,7 +27,8 @@ int series_begin(const struct store_query *chosen, const struct store_series_que
 	struct series *s;
 
 	if (cells > STORE_CELLS_MAX + align / width)
-		return err_set(err, -EINVAL, "more than %d cells: a shorter range, or a larger step", STORE_CELLS_MAX);
+		return err_set(err, -EINVAL, "more than %d cells: choose a shorter range or a larger step",
+			       STORE_CELLS_MAX);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");

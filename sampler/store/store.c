@@ -33,7 +33,7 @@ static const struct store_options defaults = {
 struct store {
 	char dir[4000];
 	struct store_options o;
-	int lock; /* its file holds these two for the next one who opens it */
+	int lock; /* its file keeps these two for whoever opens the store next */
 	uint64_t kept_until_ns, ended_ns; /* equal: whoever kept it ended in order */
 	struct day *days[STORE_STEPS]; /* the open file of each step; NULL: none */
 	bool all_looked_at; /* no other file has steps waiting to be added up */

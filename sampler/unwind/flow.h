@@ -80,7 +80,8 @@ struct flow_options {
 	flow_leaves_fn *leaves; /* NULL: always */
 	flow_whole_fn *whole; /* stop at such a call, with a frame of limit_words; NULL: at none */
 	void *ctx;
-	flow_known_fn *row_of; /* where the way meets a pc with a known row, it is followed no further; NULL: none is */
+	flow_known_fn
+		*row_of; /* a way that reaches a pc whose row is known is not followed further; NULL: no row is known */
 	void *known; /* row_of's first argument */
 	uint64_t lo, hi; /* the code: a jump outside is a way out */
 	uint64_t limit_pc; /* stop here, where a frame of limit_words is complete; 0: no limit */

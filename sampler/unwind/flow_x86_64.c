@@ -14,7 +14,7 @@ struct flow {
 	struct flow_state fork[MAX_FORKS]; /* branches not taken yet; the newest first */
 	unsigned n_forks;
 	uint64_t visited[1 << VISITED_BITS]; /* pcs, open addressing */
-	uint16_t used[1 << VISITED_BITS]; /* places in `visited` that are, to be emptied */
+	uint16_t used[1 << VISITED_BITS]; /* the occupied places of `visited`, to be emptied */
 	unsigned n_visited;
 };
 

@@ -33,7 +33,7 @@ void pc_cache_free(struct pc_cache *c);
 /* The entry of this pc. If !*hit, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);
 
-/* As pc_cache_get(), of what is there; otherwise NULL. */
+/* Like pc_cache_get(), but NULL if it is not there yet. */
 const struct pc_entry *pc_cache_find(const struct pc_cache *c, uint64_t pc, uint32_t code_id);
 
 /* Does the code with this ID move sp in its body? 0: unknown, 1: no, 2: yes. */

@@ -38,7 +38,7 @@ int target_file_open_on_host(const char *path);
  */
 #define TARGET_FILE_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 bool target_file_is_copy(int fd);
-/* Why not, for a message; NULL: another reason. */
+/* Why it is not opened, for a message; NULL: another reason. */
 const char *target_file_why_far(int code);
 
 #endif

@@ -416,7 +416,7 @@ def after_a_gap(path, store):
             db.execute("insert into happening(at_ns, target, kind, text) values(?, null, ?, '\"kind\":\"gap\"')", (time.time_ns() - 10**9, kind))
 
     happened("restart")
-    doctor(path, "ok", "has no gap in the last day; it was stopped and started again 1 time in that day")
+    doctor(path, "ok", "has no gap in the last day; it was stopped and started again 1 time in that time")
     for kind in ("gap", "sampling gap", "throttle"):
         happened(kind)
     doctor(path, "warn", "has 2 gaps in the last day; it was stopped")

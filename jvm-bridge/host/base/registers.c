@@ -11,7 +11,7 @@ enum { STACK_BYTES = 8192 }; /* the poll's stub saves up to 3 kB, with AVX-512 r
 
 static struct {
 	_Atomic bool ready;
-	uint64_t env; /* offset of JNIEnv in JavaThread */
+	uint64_t env; /* offset of the JNIEnv in a JavaThread */
 	uint64_t anchor, sp, pc, fp; /* offsets in JavaThread; in JavaFrameAnchor */
 	uint64_t base, size; /* of the stack; offsets in JavaThread */
 } at;

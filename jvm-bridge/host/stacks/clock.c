@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
-/* The numbers of linux/fcntl.h: libc has them under _GNU_SOURCE, and another has not. */
+/* As in linux/fcntl.h: some C libraries have these only with _GNU_SOURCE, others not at all. */
 #ifndef F_SETOWN_EX
 #define F_SETOWN_EX 15
 #endif
@@ -49,7 +49,7 @@ bool clock_signal_is_ours(void)
 	return !sigaction(SIGURG, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal;
 }
 
-/* The program may need its descriptors: an eighth of what it may open. */
+/* The program needs descriptors itself: use at most an eighth of what it may open. */
 static bool is_room(void)
 {
 	struct rlimit limit;

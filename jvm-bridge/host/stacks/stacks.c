@@ -25,7 +25,7 @@ struct taken {
 	JVMPI_CallFrame frames[FRAMES_MAX];
 };
 
-/* A thread writes into `kept` in the signal's handler; whoever has it suspended reads. Never freed, as threads. */
+/* The thread writes to `kept` in the signal handler; whoever has suspended it reads. Never freed, like struct thread. */
 struct stacks {
 	struct clock clock;
 	JNIEnv *env;
@@ -36,12 +36,12 @@ struct stacks {
 
 static struct {
 	_Atomic bool open;
-	jvmtiEnv *ti; /* its own: what it has enabled is no agent's */
+	jvmtiEnv *ti; /* its own, so that what it enables does not mix with what agents enable */
 	struct lock lock; /* for what makes and changes clocks */
 	_Atomic jint depth; /* that agents ask for */
 	_Atomic uint64_t began, period; /* ns: of the last suspensions; between them */
 	struct stacks *_Atomic of_fd[FDS];
-	bool refused, said; /* no thread will get a clock; that some thread has none has been said */
+	bool refused, said; /* no thread will get a clock; it has been said that some thread has none */
 } all;
 
 bool stacks_are_open(void)
@@ -90,7 +90,7 @@ static void JNICALL on_load(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass kl
 static void JNICALL on_stub(jvmtiEnv *ti, const char *name, const void *addr, jint length)
 {
 	(void)ti;
-	lock_take(&all.lock); /* of those that are made meanwhile, compilers tell, too */
+	lock_take(&all.lock); /* compilers report methods that are compiled meanwhile, too */
 	walk_stub(name, addr, length);
 	lock_drop(&all.lock);
 }
@@ -120,14 +120,14 @@ int stacks_open(void)
 		return 0;
 	r = clock_signal_take(take);
 	if (r) {
-		bridge_say("stacks=signal: this program handles SIGURG itself; stacks are those of safepoints");
+		bridge_say("stacks=signal: this program handles SIGURG itself; stacks are taken at safepoints");
 		return r;
 	}
 	r = walk_open();
 	if (!r)
 		r = environment_open();
 	if (r) {
-		bridge_say("stacks=signal: this JVM has no AsyncGetCallTrace; stacks are those of safepoints");
+		bridge_say("stacks=signal: this JVM has no AsyncGetCallTrace; stacks are taken at safepoints");
 		return r;
 	}
 	atomic_store(&all.period, PERIOD_FIRST);
@@ -161,7 +161,7 @@ void stacks_live(JNIEnv *env, uint64_t env_distance)
 	classes_ready(env);
 }
 
-/* Agents look at their threads at about the same distances. */
+/* Agents look at their threads at about equal intervals. */
 static void period_learn(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), before = atomic_exchange(&all.began, now);
@@ -181,7 +181,8 @@ static void refusal_say(int r)
 					 strerror(-r);
 
 	if (!all.said)
-		bridge_say("stacks=signal: the kernel gives no clock (%s); stacks are those of safepoints", why);
+		bridge_say("stacks=signal: the kernel refuses a clock of CPU time (%s); stacks are taken at safepoints",
+			   why);
 	all.said = true;
 	all.refused = r != -EMFILE; /* a thread that ends gives its file back */
 }
@@ -231,7 +232,7 @@ static void clock_give(struct thread *t)
 	clock_run(&s->clock);
 }
 
-/* No signal may come to a handler that is not ours. */
+/* Signals must not reach a handler that is not ours. */
 static void clock_take_back(struct thread *t, void *arg)
 {
 	struct stacks *s = atomic_load(&t->stacks);
@@ -251,7 +252,7 @@ static void clocks_give(jint n, JNIEnv **envs)
 	if (!clock_signal_is_ours()) {
 		thread_each(clock_take_back, NULL);
 		atomic_store(&all.open, false);
-		bridge_say("stacks=signal: this program handles SIGURG itself now; stacks are those of safepoints");
+		bridge_say("stacks=signal: this program handles SIGURG itself now; stacks are taken at safepoints");
 		n = 0;
 	}
 	for (jint i = 0; i < n; i++) {

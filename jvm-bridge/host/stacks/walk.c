@@ -30,7 +30,7 @@ struct stub {
 
 static struct {
 	void (*get)(JVMPI_CallTrace *trace, jint depth, void *ucontext);
-	uint64_t env; /* offset of JNIEnv in JavaThread */
+	uint64_t env; /* offset of the JNIEnv in a JavaThread */
 	uint64_t base, size; /* of the stack; offsets in JavaThread */
 	uint64_t low, high; /* all generated code lies between */
 	pid_t pid;

@@ -40,7 +40,7 @@ static void say_restarts(char *dst, size_t size, size_t n)
 {
 	*dst = '\0';
 	if (n)
-		snprintf(dst, size, "; it was stopped and started again %zu time%s in that day", n, n == 1 ? "" : "s");
+		snprintf(dst, size, "; it was stopped and started again %zu time%s in that time", n, n == 1 ? "" : "s");
 }
 
 static void say_absent(struct checks *c, const char *socket, int r, const struct err *why)

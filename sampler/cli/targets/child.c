@@ -77,14 +77,14 @@ static void allow_and_exec(const struct child_parent *p, pid_t parent, pid_t tra
 {
 	const char allowed = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* before the first process knows the command: from then on it relies on it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* before the first process knows the command, and relies on this */
 	prctl(PR_SET_PTRACER, tracer); /* EINVAL without Yama */
 	if (getppid() == parent && write(p->report, &allowed, 1) == 1)
 		wait_and_exec(p->gate, p->report, p->command);
 	_exit(127);
 }
 
-/* The first process has the gate alone: when it ends, so does a command that was never let go. */
+/* Only the first process has the gate open: when it ends, a command that it has not released ends too. */
 int child_parent_start(void *ctx, pid_t *ret)
 {
 	struct child_parent *p = ctx;
@@ -159,7 +159,7 @@ static short state_of(int fd)
 	return poll(&p, 1, 0) > 0 ? p.revents : 0;
 }
 
-/* A parent that was killed says nothing. */
+/* A parent that was killed has not said how the command ended. */
 static bool parent_is_gone(const struct child *c)
 {
 	short s = state_of(c->end);
@@ -217,7 +217,7 @@ bool child_is_over(const struct child *c)
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status = STATUS_UNKNOWN << 8, error; /* if somebody else has waited for it, it stays so */
+	int status = STATUS_UNKNOWN << 8, error; /* unless somebody else has waited for it */
 
 	if (!is_over(c, &error) && error != ECHILD)
 		return false;

@@ -15,7 +15,7 @@ struct child {
 	int gate; /* if closed without a byte, the child exits */
 	int exec_error; /* receives the errno of a failed execve() */
 	int end; /* a pipe on which its parent says how it has ended; -1: this process is the parent */
-	int pidfd; /* in case that the parent ends before; -1: the kernel has none. If end is not -1 */
+	int pidfd; /* in case the parent ends first; -1: the kernel has no pidfds. Only if end is not -1 */
 };
 
 int child_start(char **command, struct child *ret, struct err *err);

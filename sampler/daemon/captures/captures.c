@@ -162,7 +162,7 @@ static int ask(struct captures *c, const struct capture_request *r, uint64_t *re
 
 	end_late(c);
 	if (c->asking)
-		return err_set(err, -EBUSY, "another capture is being asked for: try again");
+		return err_set(err, -EBUSY, "another capture is just being requested: try again");
 	k = add(c, r);
 	if (!k)
 		return err_set(err, -EBUSY, "%d captures are running already: try again when one has ended",
@@ -170,7 +170,7 @@ static int ask(struct captures *c, const struct capture_request *r, uint64_t *re
 	id = k->c.id;
 	if (c->ask(c->ctx, id, r) < 0)
 		fail(c, k, "the daemon's first process cannot be asked");
-	c->asking = true; /* one thread at most, so that others are left for whoever asks something else */
+	c->asking = true; /* at most one thread, so that the others can answer other requests */
 	wait_for_answer(c, id);
 	c->asking = false;
 	k = find(c, id);

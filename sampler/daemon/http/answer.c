@@ -278,7 +278,7 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 {
 	CLEANUP(view_close) struct store_view *v = NULL;
 	struct named_profile *np = NULL;
-	int r = q->writer ? 0 : err_set(err, -EINVAL, "format=%.40s: not one of a profile", q->format);
+	int r = q->writer ? 0 : err_set(err, -EINVAL, "format=%.40s: no profile has this format", q->format);
 
 	if (r == 0)
 		r = q->exact ? answer_recent_read(c, q, &np, err) : answer_view(c, q, &v, err);

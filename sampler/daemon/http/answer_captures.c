@@ -85,7 +85,7 @@ int answer_capture(const struct answer_context *c, const struct query *q, struct
 {
 	struct named_profile *np = NULL;
 	int r = q->writer ? captures_read(c->captures, q->capture, &np, err) :
-			    err_set(err, -EINVAL, "format=%.40s: not one of a profile", q->format);
+			    err_set(err, -EINVAL, "format=%.40s: no profile has this format", q->format);
 
 	if (r == 0)
 		r = answer_write(np, q->writer, a, err);

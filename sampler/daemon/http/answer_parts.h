@@ -18,7 +18,7 @@ struct store_target;
 struct store_view;
 struct writer;
 
-/* Expressions that strangers choose: what one answer may take. answer_matches(): 1, 0, or -ETIME. */
+/* Regular expressions come from strangers: this limits what one answer may take. answer_matches(): 1, 0, or -ETIME. */
 struct answer_matching {
 	struct regex *re;
 	uint64_t work;

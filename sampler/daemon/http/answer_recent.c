@@ -1,4 +1,4 @@
-/* What the last hour in memory tells: samples by 20 ms, exact ranges, single threads. */
+/* What only the last hour in memory can tell: samples by 20 ms, exact ranges, single threads. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ int answer_recent_heatmap(const struct answer_context *c, const struct query *q,
 	int e;
 
 	if (n > CELLS_MAX)
-		return err_set(err, -EINVAL, "more than %d cells: a shorter range, or a larger step", CELLS_MAX);
+		return err_set(err, -EINVAL, "more than %d cells: choose a shorter range or a larger step", CELLS_MAX);
 	cells = calloc(n, sizeof(*cells));
 	e = cells ? recent_begin(&r, q, err) : err_set(err, -ENOMEM, "out of memory");
 	if (e == 0)

@@ -21,7 +21,7 @@ int answer_matches(struct answer_matching *m, const char *text, struct err *err)
 {
 	if (m->work > WORK_MAX)
 		return err_set(err, -ETIME,
-			       "this regular expression takes too long: a simpler one, or a shorter range");
+			       "this regular expression takes too long: choose a simpler one or a shorter range");
 	return regex_matches(m->re, text, &m->work);
 }
 

@@ -64,7 +64,8 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 	put_metric(out, "store_bytes", "gauge", "What the history takes on disk.", (double)store_bytes(c->store));
 	put_metric(out, "keeper_cpu_seconds_total", "counter", "CPU time of the process that keeps the history.",
 		   (double)clock_process_cpu_ns() / 1e9);
-	put_metric(out, "ring_bytes", "gauge", "Memory of the last hour's samples.", (double)ring_state(c->ring).bytes);
+	put_metric(out, "ring_bytes", "gauge", "Memory used by the samples of the last hour.",
+		   (double)ring_state(c->ring).bytes);
 	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
 	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
 		   (double)s->lowered);

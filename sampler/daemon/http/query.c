@@ -317,7 +317,7 @@ int query_check_recent(const struct query *q, enum query_recent has, struct err 
 	if (q->thread && !q->exact && !q->cell_ns)
 		return err_set(err, -EINVAL,
 			       "thread= needs a profile with exact=1, or a heat map with step=20ms: "
-			       "the history has no threads, but pools of them");
+			       "the history keeps pools of threads, not single ones");
 	if (q->method && has == QUERY_RECENT_PROFILE && !q->exact)
 		return err_set(err, -EINVAL, "method= of a profile needs exact=1");
 	return 0;

@@ -56,7 +56,7 @@ struct query {
 int query_add(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err);
 /* Fills in what was not given. -EINVAL: no range. */
 int query_end(struct query *q, uint64_t now_ns, struct err *err);
-/* Arguments for the last hour in memory, where they would mean nothing: -EINVAL. */
+/* -EINVAL: an argument that only the last hour in memory can answer, where it means nothing. */
 enum query_recent { QUERY_STORED, QUERY_RECENT_PROFILE, QUERY_RECENT_CELLS };
 int query_check_recent(const struct query *q, enum query_recent has, struct err *err);
 

@@ -266,7 +266,7 @@ static int take_piece(struct intake *in, const struct source *src, const struct 
 		       0;
 }
 
-/* One that is not added is in the history all the same. */
+/* A profile that could not be added is in the history nevertheless. */
 static void add_to_ring(struct intake *in, const struct store_target *t, const struct named_profile *np)
 {
 	uint64_t start_ns = np->meta.start_realtime_ns;

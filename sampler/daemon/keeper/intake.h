@@ -35,7 +35,7 @@ void intake_note_absence(struct intake *in);
 
 /* Makes what was stored durable; to be called once for each step of the store. */
 void intake_flush(struct intake *in);
-void intake_end(struct intake *in); /* likewise: the daemon is stopped, which is no fault */
+void intake_end(struct intake *in); /* likewise, when the daemon is stopped, which is not a fault */
 /* Adds up and forgets (store_tend()); to be called every minute or so. */
 void intake_tend(struct intake *in);
 

@@ -59,7 +59,7 @@ static size_t ring_bytes(const struct ring *r)
 	return n;
 }
 
-/* What came after it is still there: the last one's end is the beginning of what is held. */
+/* When the last segment is forgotten, the ring begins at its end: now. */
 static void forget_oldest(struct ring *r, uint64_t now_ns)
 {
 	struct segment *s = r->oldest;

@@ -16,7 +16,7 @@ struct err;
  */
 struct ring;
 
-enum { RING_SEGMENTS = 8 }; /* about: each has this part of the time, or of the memory */
+enum { RING_SEGMENTS = 8 }; /* approximately: each has this share of the time, or of the memory */
 #define RING_NS UINT64_C(3600000000000)
 
 struct ring *ring_new(uint64_t max_bytes, uint64_t now_ns); /* now_ns: CLOCK_REALTIME; NULL: out of memory */
@@ -32,7 +32,7 @@ int ring_add(struct ring *r, const struct store_target *t, const struct named_pr
 
 struct ring_state {
 	size_t bytes;
-	uint64_t since_ns; /* everything that was sampled since then is there, but for the last seconds */
+	uint64_t since_ns; /* all that was sampled since then is there, except for the last seconds */
 };
 struct ring_state ring_state(struct ring *r);
 

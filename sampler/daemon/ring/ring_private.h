@@ -16,7 +16,7 @@ struct chunk {
 	uint32_t target, event; /* of the segment, and of its dictionary */
 	uint64_t slice_ns, base_ns;
 	uint64_t first_ns, last_ns; /* of its samples */
-	uint64_t unit; /* weight of one sample of most; 0: each has its own */
+	uint64_t unit; /* the usual weight of one sample; 0: each has its own */
 	size_t at, len; /* in segment.samples */
 };
 

@@ -241,7 +241,7 @@ static int start_broker(struct crowd *c, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot make a socket: %s", strerror(-r));
 	if (members->exec_fd < 0)
-		log_info("what a sampled process executes is sampled until it is dismissed (%s)",
+		log_info("a process that executes another program is sampled until it has been dismissed (%s)",
 			 strerror(-members->exec_fd));
 	c->admitted = pair[0];
 	a.to = to = pair[1];

@@ -15,7 +15,7 @@
 
 /* A signal between the last look at the clock and waitid() has no effect; the next one comes this long after it. */
 #define AGAIN_NS 1000000
-/* A wait ends after that at the latest: its owner may want it to, or have ended. */
+/* Waits are at most this long, to notice that the owner has ended, or wants the waiting to end. */
 #define LONGEST_NS UINT64_C(100000000)
 #define WITHOUT_TIMER_NS UINT64_C(500000)
 

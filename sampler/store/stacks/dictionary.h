@@ -47,7 +47,7 @@ struct dictionary {
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
-/* Frees what only adding needs: nothing may be added from then on. */
+/* Frees what only adding needs; nothing may be added afterwards. */
 void dictionary_seal(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 

@@ -100,7 +100,7 @@ static uint32_t truncated_node(struct stacks_in *a)
 	return node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
 }
 
-/* What is deeper than a file may have loses its outer frames. */
+/* A stack deeper than a file may have loses its outer frames. */
 static uint32_t add_stack(struct stacks_in *a, const struct named_stack *st)
 {
 	uint32_t k = 0, n = 0, left = DICT_DEPTH_MAX - 1, node = 0;

@@ -75,7 +75,7 @@ static inline int bpf_code_load(const struct bpf_code *p, const char *name)
 	return bpf_code_load_as(p, BPF_PROG_TYPE_PERF_EVENT, name);
 }
 
-/* Has the program run at each of these events, as long as the descriptor that this returns is open. -errno. */
+/* Runs the program at each of these events while the returned descriptor is open. A descriptor or -errno. */
 static inline int bpf_code_attach_tracepoint(int program, const char *tracepoint)
 {
 	union bpf_attr a;

@@ -168,7 +168,7 @@ int perf_members_set(const struct perf_members *m, pid_t pid, uint32_t slot, uin
 	return 0;
 }
 
-/* Not one that was removed meanwhile: by perf_members_remove(), or because it has executed a program. */
+/* Only if it was not removed meanwhile, by perf_members_remove() or because it executed a program. */
 int perf_members_change(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor)
 {
 	_Atomic uint64_t *word = place(m, pid);

@@ -14,7 +14,7 @@ enum { PERF_MEMBERS_MAX = 1024, PERF_DIVISOR_MAX = 1000 };
 struct perf_members {
 	int fd; /* of the program, for PERF_EVENT_IOC_SET_BPF; -1: none */
 	uint64_t *table; /* NULL: not mapped */
-	/* While it is open, a process is no member any more once it executes a program, which may have more rights. -errno: none. */
+	/* While it is open, a process that executes a program, which may have more rights, stops being a member. -errno: none. */
 	int exec_fd;
 };
 

@@ -6,7 +6,7 @@
 struct err;
 
 /* Exit statuses. */
-enum { EXIT_WRITTEN = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_GATE = 3 };
+enum { EXIT_WRITTEN = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_GATE = 3, EXIT_UNKNOWN = 127 };
 
 /* One command: argv[0] is its name. Returns the exit status. */
 struct cmd {

@@ -349,7 +349,7 @@ static int write_results(struct record *rec, struct err *err)
 		return r;
 	sum = runs_summary(rec->runs);
 	if (!rec->o.quiet)
-		summary_print(&sum, res.all, &rec->outs, rec->o.verbose);
+		summary_print(&sum, res.all, &rec->outs, !rec->closing.unfiltered, rec->o.verbose);
 	return 0;
 }
 
@@ -423,7 +423,11 @@ static int wait_for_command(struct record *rec)
 		}
 	}
 	interrupt_set_command(0, NULL, NULL);
-	return status;
+	if (status != CHILD_STATUS_UNKNOWN)
+		return status;
+	log_warn("the exit status of '%s' is not known%s", rec->o.command[0],
+		 rec->child.end >= 0 ? ": the process of jsampler that started it was killed" : "");
+	return EXIT_UNKNOWN;
 }
 
 static int finish(struct record *rec, int r, const struct err *err)

@@ -373,7 +373,7 @@ static void print_details(const struct session_summary *s)
 }
 
 void summary_print(const struct session_summary *s, const struct named_profile *np, const struct outputs *outs,
-		   int verbose)
+		   bool filtered, int verbose)
 {
 	struct flat f;
 
@@ -381,6 +381,8 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	print_unsampled(s);
 	print_children(s);
 	print_notes(s);
+	if (!filtered)
+		say("what was read was parsed without a filter of system calls: none was accepted here");
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);
 		if (f.samples) /* filters may have dropped them all */

@@ -20,22 +20,22 @@
 
 enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
 
-static int begin(enum closed_work work, int socket, struct err *err)
+static int begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err)
 {
-	struct closed_gaps gaps;
-	int r = closed_begin(work, socket, &gaps, err);
+	int r = closed_begin(work, socket, ret, err);
 
 	if (r == 0)
-		closed_say_gaps(&gaps);
+		closed_say_gaps(ret);
 	return r;
 }
 
 int close_with(struct opener *o, struct err *err)
 {
+	struct closed_gaps gaps;
 	int r = opener_start(o, privs_drop_for_files, err);
 
 	data_limit(SAVED_BYTES);
-	return r < 0 ? r : begin(CLOSED_FILES, opener_socket(o), err);
+	return r < 0 ? r : begin(CLOSED_FILES, opener_socket(o), &gaps, err);
 }
 
 /* --- commands that sample --- */
@@ -101,14 +101,16 @@ static void allow_rings(void)
 
 int closing_close(struct closing *c, struct err *err)
 {
+	struct closed_gaps gaps;
 	int r;
 
 	allow_rings();
 	bounded_child_prepare();
 	r = broker_use(c->broker, err);
 	if (r == 0)
-		r = begin(CLOSED_SAMPLING, -1, err);
+		r = begin(CLOSED_SAMPLING, -1, &gaps, err);
 	c->closed = r == 0;
+	c->unfiltered = c->closed && gaps.filter;
 	return r;
 }
 

@@ -22,6 +22,7 @@ struct closing {
 	struct opener *opener; /* names the outputs */
 	struct broker *broker; /* opens what belongs to targets */
 	bool closed; /* this process is closed */
+	bool unfiltered; /* but no filter of system calls was accepted */
 };
 
 /* Call before anything but outputs is opened. The caller then adds the outputs to c->opener. 0 or -errno. */

@@ -7,8 +7,11 @@ Exit status: 0 it holds, 1 not, 77 not root.
 """
 
 import json
+import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -122,6 +125,25 @@ REFUSED = {"landlock_create_ruleset=EPERM": NO_LANDLOCK, "landlock_create_rulese
            "seccomp=ENOSYS": NO_FILTER}
 
 
+def parent_is_killed():
+    """A user's command whose parent, the broker, is killed: the recording ends as others, and says that it cannot know the exit status."""
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o777)
+        shutil.copy(shell.JS, tmp + "/jsampler")
+        started = pathlib.Path(tmp, "started")
+        script = "echo $PPID $$ >%s.new; mv %s.new %s; (sleep 2; kill $$) & while :; do :; done" % (started, started, started)
+        p = subprocess.Popen(closed.as_user([tmp + "/jsampler", "record", "-e", "wall", "-i", "5ms", "-d", "1", "-f", "folded", "-o",
+                                             tmp + "/x.folded", "--", "sh", "-c", script]),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=jvm.die_with_parent)
+        jvm.wait_until(started.exists)
+        broker, command = map(int, started.read_text().split())
+        jvm.wait_until(lambda: closed.is_tracer(p.pid, command, "user")) # it is going to sample
+        os.kill(broker, signal.SIGKILL)
+        err = p.communicate(timeout=jvm.PATIENCE)[1]
+        check("the parent of a command is killed", p.returncode == 127 and "exit status of 'sh' is not known" in err, (p.returncode, err))
+
+
 def refused_from_outside():
     """It works, and what is missing is said: of a filter always, of Landlock with -v, and of both by doctor."""
     target = start(closed.as_user([]))
@@ -133,7 +155,7 @@ def refused_from_outside():
                         shell.os.chmod(tmp, 0o777)
                         p, text = record([*wrap, REFUSE, rule, "--"], tmp, engine, target.pid)
                     check("%s, %s, %s: samples, and it is said" % (rule, user, engine), p.returncode == 0 and "dash" in text and
-                          said in p.stderr and (said == NO_FILTER) == (NO_FILTER in p.stderr), p.stderr)
+                          said in p.stderr and p.stderr.count(NO_FILTER) == (2 if said == NO_FILTER else 0), p.stderr) # and in the summary
             p = shell.run(["report", closed.SAVED[0]], wrap=lambda a: [REFUSE, rule, "--", *a])
             check("%s: report" % rule, p.returncode == 0 and "Truth" in p.stdout and (said == NO_FILTER) == (NO_FILTER in p.stderr),
                   p.stderr)
@@ -161,6 +183,7 @@ def main():
     if jvm.find_jdks():
         attaching_without_ptrace()
     hidepid()
+    parent_is_killed()
     refused_from_outside()
     shell.finish()
 

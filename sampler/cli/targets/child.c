@@ -13,8 +13,6 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/small_thread.h"
 
-enum { STATUS_UNKNOWN = 127 };
-
 /* In the child, which until then ends with its parent; does not return. Resets signals, as a shell does. */
 static void wait_and_exec(int gate, int report, char **command)
 {
@@ -133,7 +131,7 @@ static void *watch(void *ctx)
 	do
 		r = waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT);
 	while (r < 0 && errno == EINTR);
-	status = r == 0 ? exit_status(&info) : STATUS_UNKNOWN;
+	status = r == 0 ? exit_status(&info) : CHILD_STATUS_UNKNOWN;
 	if (write(p->end, &status, sizeof(status)) < 0)
 		return NULL; /* nobody waits for it */
 	return NULL;
@@ -217,16 +215,18 @@ bool child_is_over(const struct child *c)
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status = STATUS_UNKNOWN << 8, error; /* unless somebody else has waited for it */
+	int status, error;
 
 	if (!is_over(c, &error) && error != ECHILD)
 		return false;
 	if (c->end >= 0) {
-		*ret_status = STATUS_UNKNOWN;
+		*ret_status = CHILD_STATUS_UNKNOWN;
 		return parent_is_gone(c) || read(c->end, ret_status, sizeof(*ret_status)) > 0;
 	}
-	waitpid(c->pid, &status, WNOHANG);
-	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+		*ret_status = CHILD_STATUS_UNKNOWN;
+	else
+		*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	return true;
 }
 

@@ -192,10 +192,18 @@ static bool try_without(struct subject *t, const struct entry *e, bool type)
 	return refused;
 }
 
-/* All tables: in two recordings, for time. */
+/*
+ * All tables: in two recordings, for time. Memory errors are looked for in a quarter of each recording's entries, in
+ * another quarter of each, as that takes six times as long.
+ */
+#ifdef __SANITIZE_ADDRESS__
+enum { EACH = 4 };
+#else
+enum { EACH = 1 };
+#endif
 struct recorded {
 	const char *path;
-	size_t n_tables;
+	size_t n_tables, first;
 };
 
 static void every_entry(void **state)
@@ -220,7 +228,7 @@ static void every_entry(void **state)
 	for (size_t i = 1; i < r->n_tables; i++)
 		read_table(&t, v, &tables[i]);
 	readers_close(v);
-	for (size_t i = 0; i < t.n; i++) {
+	for (size_t i = r->first % EACH; i < t.n; i += EACH) {
 		const struct entry *e = &t.entries[i];
 
 		refused += try_without(&t, e, false) && e->field;
@@ -228,7 +236,7 @@ static void every_entry(void **state)
 			try_without(&t, e, true);
 	}
 	/* Some are needed for certain, most are not even looked at. */
-	assert_in_range(refused, 20, n_fields / 4);
+	assert_in_range(refused, 20 / EACH, n_fields / EACH / 4);
 	print_message("%s: %zu fields, %zu of them required, %zu types and constants\n", r->path, n_fields, refused,
 		      t.n - n_fields);
 	recording_close(t.rec);
@@ -238,10 +246,10 @@ static void every_entry(void **state)
 int main(void)
 {
 	static struct recorded recorded[] = {
-		{FIXTURES "/17-int.jsrec", 1},
-		{FIXTURES "/17-c2.jsrec", N_TABLES},
-		{FIXTURES "/25-virtual.jsrec", 1},
-		{FIXTURES "/25-heap.jsrec", N_TABLES},
+		{FIXTURES "/17-int.jsrec", 1, 0},
+		{FIXTURES "/17-c2.jsrec", N_TABLES, 1},
+		{FIXTURES "/25-virtual.jsrec", 1, 2},
+		{FIXTURES "/25-heap.jsrec", N_TABLES, 3},
 	};
 	struct CMUnitTest tests[4];
 

@@ -117,10 +117,18 @@ static int check_files(struct report *rep, const char *const *files, size_t n, s
 			       rep->chosen, rep->o.method);
 	if (n == 0)
 		return err_set(err, -EINVAL, "report on which file? jsampler report FILE...");
-	for (size_t i = 0; i < n; i++)
-		if (files[i][strspn(files[i], "0123456789")] == '\0' && !is_there(files[i]))
+	for (size_t i = 0; i < n; i++) {
+		if (is_there(files[i]))
+			continue;
+		if (files[i][strspn(files[i], "0123456789")] == '\0')
 			return err_set(err, -EINVAL, "there is no file '%.80s'; for a number of rows, -n %.80s",
 				       files[i], files[i]);
+		if (n > 1 && rep->chosen && strcmp(rep->chosen, "threads") == 0)
+			return err_set(err, -EINVAL,
+				       "there is no file '%.80s'; --threads shows all threads, and --include-threads "
+				       "'%.80s' leaves out the others",
+				       files[i], files[i]);
+	}
 	return inputs_check(files, n, err);
 }
 

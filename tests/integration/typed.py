@@ -88,8 +88,12 @@ def one_file_each(t, jar, tmp):
         check("and a name without %p: both", sorted(lines) == sorted("".join(both.values()).splitlines()), lines)
 
 
-def command(*_):
+def command(t, *_):
     """What is started, and what is forgotten."""
+    r = run("4000000", t.pid)
+    check("a duration before the PID", r.status == 2 and r.says("no process 4000000; for a duration, -d 4000000 -p %d" % t.pid), r)
+    r = run(t.pid, "5000")
+    check("a number behind the PID", r.status == 2 and r.says("for a duration, -d 5000"), r)
     r = run("sh", "-jar", "x.jar")
     check("-- is missing", r.status == 2 and r.says("jsampler -- sh") and not r.out, r)
     r = run("sh", "-d", "1")

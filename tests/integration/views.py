@@ -175,6 +175,7 @@ def refused(before, folder):
     for what, args, status, text in (
             ("no file", ["report"], 2, "which file"), ("a file for a method", ["report", "--lines", before], 2, "--lines METHOD " + before),
             ("a number behind --top", ["report", "--top", "3", before], 2, "no file '3'; for a number of rows, -n 3"),
+            ("a name behind --threads", ["report", "--threads", "main", before], 2, "--include-threads 'main'"),
             ("an argument too many", ["report", "--top=3", before], 2, "--top takes no argument"), ("two views", ["report", "--tree", "--tiers", before], 2, "one view"),
             ("no such format", ["report", "-f", "xml", before], 2, "text, json or csv"),
             ("no such method", ["report", "--callers", "nowhere", before], 1, "no method 'nowhere'"),

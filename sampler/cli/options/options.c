@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <regex.h>
+#include <signal.h>
 #include <string.h>
 
 #include "sampler/cli/options/hints.h"
@@ -303,9 +304,17 @@ int record_option_take(const struct option_spec *s, struct record_options *o, st
 	return s->arg ? parse_value(s, optarg, o, err) : set_flag(s, o, err);
 }
 
-/* A number after a PID probably means something else: for jstat it is an interval. */
-static int extra_number(const char *arg, const struct record_options *o, struct err *err)
+static bool is_process(uint64_t pid)
 {
+	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+/* A number beside a PID probably means something else: for jstat it is an interval. */
+static int extra_number(const char *arg, uint64_t number, const struct record_options *o, struct err *err)
+{
+	if (is_process(number) && !is_process((uint64_t)o->pids[0]))
+		return err_set(err, -EINVAL, "there is no process %d; for a duration, -d %d -p %.40s", (int)o->pids[0],
+			       (int)o->pids[0], arg);
 	return err_set(err, -EINVAL,
 		       "'%.40s' after PID %d: for a duration, -d %.40s; for several processes, -p %d,%.40s", arg,
 		       (int)o->pids[0], arg, (int)o->pids[0], arg);
@@ -316,7 +325,7 @@ static int parse_target(const char *arg, struct record_options *o, struct err *e
 	uint64_t pid;
 
 	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
-		return o->n_pids ? extra_number(arg, o, err) : parse_pid(arg, o, err);
+		return o->n_pids ? extra_number(arg, pid, o, err) : parse_pid(arg, o, err);
 	if (o->target_name)
 		return err_set(err, -EINVAL,
 			       "one process at a time by name, not '%.80s' and '%.80s' "

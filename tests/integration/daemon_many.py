@@ -123,12 +123,12 @@ def governed(jdk, classes, tmp, _load):
     time.sleep(20)
     own = (own_cpu_s(d) - own) / 20
     said = events(tmp)
-    check_periods(tmp, bad)
+    independent = check_periods(tmp, bad)
     stand_still(d, jvms)
     for j, cpu0 in zip(jvms, before):
         kept = d.kept(j.pid)
         cpu, w, n = jvm.cpu_seconds(j.pid) - cpu0, kept["weight"] / 1e9, kept["samples"]
-        bar = 0.02 + 4 / max(n, 1) ** 0.5
+        bar = 0.02 + 4 / max(independent.get(j.pid, 0), 1) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f) in %d samples" % (cpu, w, 100 * (w / cpu - 1), 100 * bar, n))
         if abs(w / cpu - 1) > bar:
             bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
@@ -157,15 +157,20 @@ def events(tmp):
 
 
 def check_periods(tmp, bad):
-    """The samples of a step weigh what its period says, or it has none, since they have different ones."""
-    now, various = int(time.time()) // 10 * 10, 0
+    """The samples of a step weigh what its period says, or it has none, since they have different ones. Returns, by PID, as how
+    many samples of one weight they are to chance: (sum of w)^2 / sum of w^2."""
+    now, various, sums = int(time.time()) // 10 * 10, 0, {}
     for at in range(now - 60, now, 10):
         for t in json.loads(ask(tmp, "/api/v1/targets?from=%d&to=%d" % (at, at + 10)))["targets"]:
             various += not t["period"]
+            if t["samples"]:
+                w, squares = sums.get(t["pid"], (0, 0))
+                sums[t["pid"]] = w + t["weight"], squares + t["weight"] ** 2 / t["samples"]
             if t["period"] and abs(t["weight"] / (t["samples"] * t["period"]) - 1) > 0.2:
                 bad.append("%d samples with a period of %d weigh %d" % (t["samples"], t["period"], t["weight"]))
     if not various:
         bad.append("no step has samples of different periods")
+    return {pid: w ** 2 / squares for pid, (w, squares) in sums.items()}
 
 
 def starts(jdk, classes, tmp, load):

@@ -106,13 +106,13 @@ def pod():
     """A container's first process, in PIDs and mounts of its own."""
     with targets() as pids:
         program = os.readlink("/proc/%d/exe" % pids[0])
-        unshare = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", "--reuid", str(USER), "--regid", str(USER),
-                                    "--clear-groups", program, "spin", "1000"], stdin=subprocess.DEVNULL)
+        unshare = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", "setpriv", "--reuid", str(USER), "--regid", str(USER),
+                                    "--clear-groups", program, "spin", "1000"], stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             time.sleep(0.5)
             yield pathlib.Path("/proc/%d/task/%d/children" % (unshare.pid, unshare.pid)).read_text().split()[0]
         finally:
-            unshare.kill()
+            os.killpg(unshare.pid, signal.SIGKILL) # --kill-child ends no process that has changed its uid
             unshare.wait()
 
 

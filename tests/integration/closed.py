@@ -212,30 +212,35 @@ def tracing():
                               wrap([shell.JS, "record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p", str(target.pid)]))
 
 
+def start_command(tmp, engine, seconds):
+    """(the run, the broker's PID, the command's) of a user's COMMAND[engine] into x.folded, once the command has begun: a shell that
+    works for so long, itself, since the suspend engine follows no children."""
+    os.chmod(tmp, 0o777)
+    shutil.copy(shell.JS, tmp + "/jsampler") # the build tree may be closed to others
+    started = pathlib.Path(tmp, "started")
+    script = 'echo $PPID $$ >%s.new; mv %s.new %s; (sleep %s; kill $$) & trap "exit 7" TERM; while :; do :; done' % (
+        started, started, started, seconds)
+    args = [*COMMAND[engine][:-len(SPIN) - 1], "--", "sh", "-c", script]
+    args[args.index("-o") + 1] = tmp + "/x.folded"
+    p = subprocess.Popen(as_user([tmp + "/jsampler", *args]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
+    jvm.wait_until(started.exists)
+    return (p, *map(int, started.read_text().split()))
+
+
 def of_command():
     """A user's: its parent is the broker, which may therefore read it and what it starts; it is sampled, and its exit status is passed on."""
     for engine in COMMAND:
         with tempfile.TemporaryDirectory() as tmp:
-            os.chmod(tmp, 0o777)
-            shutil.copy(shell.JS, tmp + "/jsampler") # the build tree may be closed to others
-            started = tmp + "/started"
-            # The shell itself works: the suspend engine follows no children.
-            script = 'echo $PPID >%s.new; mv %s.new %s; (sleep 1.5; kill $$) & trap "exit 7" TERM; while :; do :; done' % (
-                started, started, started)
-            args = [*COMMAND[engine][:-len(SPIN) - 1], "--", "sh", "-c", script]
-            args[args.index("-o") + 1] = tmp + "/x.folded"
-            p = subprocess.Popen(as_user([tmp + "/jsampler", *args]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.PIPE, text=True, preexec_fn=jvm.die_with_parent)
-            jvm.wait_until(lambda: os.path.exists(started))
-            parent = int(pathlib.Path(started).read_text())
+            p, parent, child = start_command(tmp, engine, 1.5)
             seen = {d: fields(d) for d in descendants(p.pid)}
             command = [int(c) for c in pathlib.Path("/proc/%d/task/%d/children" % (parent, parent)).read_text().split()]
             jvm.wait_until(lambda: is_closed(fields(p.pid), OTHER_USER))
             check("user, %s: the command's parent is another process of jsampler's" % engine, parent != p.pid and
-                  fields(parent)["Name"] == "jsampler" and len(command) == 1 and seen[parent]["PPid"] == str(p.pid), seen)
+                  fields(parent)["Name"] == "jsampler" and command == [child] and seen[parent]["PPid"] == str(p.pid), seen)
             check("user, %s: what parses is closed" % engine, is_closed(fields(p.pid), OTHER_USER), fields(p.pid))
             if engine != "record --":
-                check("user, %s: the tracer holds nothing more" % engine, jvm.wait_until(lambda: is_tracer(p.pid, command[0], "user")),
+                check("user, %s: the tracer holds nothing more" % engine, jvm.wait_until(lambda: is_tracer(p.pid, child, "user")),
                       [f for f in map(fields, descendants(p.pid))])
             err = p.communicate(timeout=jvm.PATIENCE)[1]
             text = pathlib.Path(tmp, "x.folded").read_text() if os.path.exists(tmp + "/x.folded") else ""

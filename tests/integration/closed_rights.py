@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -128,16 +127,7 @@ REFUSED = {"landlock_create_ruleset=EPERM": NO_LANDLOCK, "landlock_create_rulese
 def parent_is_killed():
     """A user's command whose parent, the broker, is killed: the recording ends as others, and says that it cannot know the exit status."""
     with tempfile.TemporaryDirectory() as tmp:
-        os.chmod(tmp, 0o777)
-        shutil.copy(shell.JS, tmp + "/jsampler")
-        started = pathlib.Path(tmp, "started")
-        script = "echo $PPID $$ >%s.new; mv %s.new %s; (sleep 2; kill $$) & while :; do :; done" % (started, started, started)
-        p = subprocess.Popen(closed.as_user([tmp + "/jsampler", "record", "-e", "wall", "-i", "5ms", "-d", "1", "-f", "folded", "-o",
-                                             tmp + "/x.folded", "--", "sh", "-c", script]),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                             preexec_fn=jvm.die_with_parent)
-        jvm.wait_until(started.exists)
-        broker, command = map(int, started.read_text().split())
+        p, broker, command = closed.start_command(tmp, "wall --", 2)
         jvm.wait_until(lambda: closed.is_tracer(p.pid, command, "user")) # it is going to sample
         os.kill(broker, signal.SIGKILL)
         err = p.communicate(timeout=jvm.PATIENCE)[1]

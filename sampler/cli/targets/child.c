@@ -215,7 +215,8 @@ bool child_is_over(const struct child *c)
 
 bool child_ended(const struct child *c, int *ret_status)
 {
-	int status, error;
+	siginfo_t info = {.si_pid = 0};
+	int error;
 
 	if (!is_over(c, &error) && error != ECHILD)
 		return false;
@@ -223,10 +224,8 @@ bool child_ended(const struct child *c, int *ret_status)
 		*ret_status = CHILD_STATUS_UNKNOWN;
 		return parent_is_gone(c) || read(c->end, ret_status, sizeof(*ret_status)) > 0;
 	}
-	if (waitpid(c->pid, &status, WNOHANG) != c->pid)
-		*ret_status = CHILD_STATUS_UNKNOWN;
-	else
-		*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	(void)waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG);
+	*ret_status = info.si_pid == c->pid ? exit_status(&info) : CHILD_STATUS_UNKNOWN;
 	return true;
 }
 

@@ -44,11 +44,11 @@ int child_end_fd(const struct child *c);
 /* Lets it run. -errno, with a message, if the command cannot be executed. */
 int child_release(struct child *c, const char *name, struct err *err);
 bool child_is_over(const struct child *c); /* child_ended() still returns its status afterwards */
+enum { CHILD_STATUS_UNKNOWN = -1 };
 /*
  * Has it ended, and with which exit status, in a shell's terms (128 + signal)? CHILD_STATUS_UNKNOWN: its parent was killed, or
  * another part of this process has waited for it. Call on SIGCHLD.
  */
-enum { CHILD_STATUS_UNKNOWN = -1 };
 bool child_ended(const struct child *c, int *ret_status);
 void child_abandon(struct child *c); /* ends a child that was never released */
 

@@ -349,7 +349,7 @@ static int write_results(struct record *rec, struct err *err)
 		return r;
 	sum = runs_summary(rec->runs);
 	if (!rec->o.quiet)
-		summary_print(&sum, res.all, &rec->outs, !rec->closing.unfiltered, rec->o.verbose);
+		summary_print(&sum, res.all, &rec->outs, rec->closing.unfiltered, rec->o.verbose);
 	return 0;
 }
 

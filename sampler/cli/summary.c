@@ -373,7 +373,7 @@ static void print_details(const struct session_summary *s)
 }
 
 void summary_print(const struct session_summary *s, const struct named_profile *np, const struct outputs *outs,
-		   bool filtered, int verbose)
+		   bool unfiltered, int verbose)
 {
 	struct flat f;
 
@@ -381,7 +381,7 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	print_unsampled(s);
 	print_children(s);
 	print_notes(s);
-	if (!filtered)
+	if (unfiltered)
 		say("what was read was parsed without a filter of system calls: none was accepted here");
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);

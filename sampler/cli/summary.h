@@ -13,8 +13,8 @@ struct session_summary;
 void summary_live_line(uint64_t elapsed_ns, const struct session_live *l, uint64_t own_cpu_ns);
 void summary_live_line_clear(void);
 
-/* Printed to stderr when the recording has ended. filtered: what parsed had a filter of system calls; `verbose`: number of -v. */
+/* Printed to stderr when the recording has ended. `unfiltered`: as in closing.h; `verbose`: number of -v. */
 void summary_print(const struct session_summary *s, const struct named_profile *np, const struct outputs *outs,
-		   bool filtered, int verbose);
+		   bool unfiltered, int verbose);
 
 #endif

@@ -345,6 +345,15 @@ def beside(cases, user, argv):
     return bad
 
 
+def in_turn(cases, jdk, load):
+    classes = jvm.public(jvm.compile_java(jdk, "cli"))
+    bad = []
+    for case in cases:
+        with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
+            bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp, load)]
+    return bad
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument("load")
@@ -358,13 +367,9 @@ def main():
         print("needs root")
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
-    classes = jvm.public(jvm.compile_java(jdk, "cli"))
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
     cases = [c for c in (shares, governed, starts, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
-    bad = beside(cases, args.user, sys.argv) if args.beside else []
-    for case in [] if args.beside else cases:
-        with tempfile.TemporaryDirectory(prefix="js-daemon-") as tmp:
-            bad += ["%s: %s" % (case.__name__, b) for b in case(jdk, classes, tmp, load)]
+    bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)
 

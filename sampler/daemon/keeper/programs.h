@@ -11,8 +11,8 @@ struct programs;
 struct programs *programs_new(void); /* NULL: out of memory */
 void programs_free(struct programs *p);
 /*
- * The start, in ticks, that the history is to name the target by (target_id.h). Programs are told apart by their label `main`. Of several
- * thousand processes, those that were asked for longest ago are forgotten.
+ * Returns the start, in ticks, under which the history keeps the target (target_id.h). Programs of one process differ in their label `main`.
+ * Only several thousand processes are remembered; those that were asked for longest ago are forgotten first.
  */
 uint64_t programs_start(struct programs *p, const struct store_target *t);
 

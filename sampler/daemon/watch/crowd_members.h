@@ -14,7 +14,7 @@
 #include "sampler/engine/perf/perf_host.h"
 #include "symbolizer/base/budget.h"
 
-/* The targets of the crowd, one by one: from their admission to what the keeper is told at the end. Included by crowd.c and crowd_members.c only. */
+/* The crowd's targets, each from its admission to its last report to the keeper. Private to crowd.c and crowd_members.c. */
 struct member {
 	struct watched w;
 	struct session *session;
@@ -46,8 +46,8 @@ struct crowd {
 };
 
 struct member *member_find(const struct crowd *c, pid_t pid); /* NULL: none */
-void member_admit(struct crowd *c,
-		  const struct broker_admission *a); /* if it is not to be sampled here, the first process is told */
+/* Begins to sample it. On failure, reports to the first process that it cannot be sampled here. */
+void member_admit(struct crowd *c, const struct broker_admission *a);
 /* false: it is not to be sampled here, and is over. */
 bool member_identify(struct crowd *c, struct member *m);
 void member_end_step(struct crowd *c, struct member *m);

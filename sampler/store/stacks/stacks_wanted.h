@@ -9,7 +9,7 @@ struct err;
 
 /* Which stacks of a dictionary have a function that somebody wants. Each function on them is asked about once. */
 struct stacks_wanted {
-	const struct dictionary *dict; /* nothing is added to it meanwhile */
+	const struct dictionary *dict; /* may grow; only nodes that it has at stacks_wanted_begin() are asked about */
 	int (*wants)(void *ctx, const char *function, struct err *err); /* 1, 0 or -errno */
 	void *ctx;
 	bool self; /* the function must be the leaf */

@@ -8,8 +8,8 @@
 #include "jvm-bridge/hprof/format/binary.h"
 #include "jvm-bridge/hprof/format/text.h"
 #include "jvm-bridge/hprof/format/text_monitors.h"
+#include "jvm-bridge/hprof/heap_events.h"
 #include "jvm-bridge/hprof/monitor_events.h"
-#include "jvm-bridge/hprof/tables/heap.h"
 #include "jvm-bridge/hprof/tables/monitors.h"
 #include "jvm-bridge/hprof/vm_dump.h"
 
@@ -25,11 +25,6 @@ int dump_init(void)
 
 	turn = hprof.jvmpi->RawMonitorCreate(name);
 	return turn ? 0 : -ENOMEM;
-}
-
-static bool is_binary(void)
-{
-	return hprof.options.format == FORMAT_BINARY;
 }
 
 static uint64_t samples_of(const struct trace *t)

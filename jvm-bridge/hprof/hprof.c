@@ -2,7 +2,6 @@
 #include "jvm-bridge/hprof/base/hprof.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,33 +12,11 @@
 #include "jvm-bridge/hprof/dump.h"
 #include "jvm-bridge/hprof/format/binary.h"
 #include "jvm-bridge/hprof/format/text.h"
+#include "jvm-bridge/hprof/heap_events.h"
 #include "jvm-bridge/hprof/monitor_events.h"
 #include "jvm-bridge/hprof/tables/cpu_samples.h"
 #include "jvm-bridge/hprof/tables/cpu_times.h"
-#include "jvm-bridge/hprof/tables/heap.h"
 #include "jvm-bridge/hprof/tables/monitors.h"
-
-struct hprof hprof = {.file = 1};
-
-void hprof_error(const char *fmt, ...)
-{
-	char line[2048];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	for (int i = 0; i < n && i < (int)sizeof(line) - 1; i++)
-		if ((unsigned char)line[i] < ' ')
-			line[i] = '?';
-	fprintf(stderr, "HPROF ERROR: %s\n", line);
-}
-
-static bool is_binary(void)
-{
-	return hprof.options.format == FORMAT_BINARY;
-}
 
 static void on_thread_start(const JVMPI_Event *e)
 {

@@ -24,6 +24,11 @@ struct hprof {
 
 extern struct hprof hprof;
 
+static inline bool is_binary(void)
+{
+	return hprof.options.format == FORMAT_BINARY;
+}
+
 static inline void data_lock(void)
 {
 	hprof.jvmpi->RawMonitorEnter(hprof.data);

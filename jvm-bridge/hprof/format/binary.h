@@ -2,6 +2,7 @@
 #define JS_HPROF_BINARY_H
 
 #include "jvm-bridge/hprof/base/bytes.h"
+#include "jvm-bridge/hprof/tables/heap.h"
 #include "jvm-bridge/hprof/tables/sites.h"
 #include "jvm-bridge/hprof/tables/table.h"
 #include "jvm-bridge/hprof/tables/threads.h"
@@ -25,6 +26,7 @@ void binary_class_object(struct class *c);
 void binary_cpu_samples(const struct table *table);
 void binary_sites(const struct site_table *t, unsigned flags, double cutoff);
 void binary_heap_summary(void);
+void binary_heap(struct heap *h);
 
 /*
  * Call before a heap dump: readers take one heap dump of a file, or refuse a second one, or add both up. So a second

@@ -1,6 +1,5 @@
 #include "jvm-bridge/hprof/tables/heap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,33 +116,19 @@ void stacks_set(const JVMPI_CallTrace *traces, jint n)
 	}
 }
 
-void heap_dumped(const JVMPI_Event *e)
+bool heap_open(struct heap *h, const JVMPI_Event *e)
 {
-	struct heap h = {.env = e->env_id};
-
-	h.dump.begin = (const unsigned char *)e->u.heap_dump.begin;
-	h.dump.end = (const unsigned char *)e->u.heap_dump.end;
-	h.dump.primitives = e->u.heap_dump.dump_level == JVMPI_DUMP_LEVEL_2;
-	data_lock();
-	stacks_set(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
-	if (!heap_read(&h.dump, class_prepare, &h) || !heap_read(&h.dump, count, &h)) {
-		hprof_error("heap dump omitted");
-	} else {
-		h.dump.made = h.made;
-		hprof.options.format == FORMAT_BINARY ? binary_heap(&h) : text_heap(&h);
-	}
-	free(h.made);
-	data_unlock();
+	*h = (struct heap){.env = e->env_id};
+	h->dump.begin = (const unsigned char *)e->u.heap_dump.begin;
+	h->dump.end = (const unsigned char *)e->u.heap_dump.end;
+	h->dump.primitives = e->u.heap_dump.dump_level == JVMPI_DUMP_LEVEL_2;
+	if (!heap_read(&h->dump, class_prepare, h) || !heap_read(&h->dump, count, h))
+		return false;
+	h->dump.made = h->made;
+	return true;
 }
 
-/* The text format has no values of primitive types. */
-bool heap_write(void)
+void heap_close(struct heap *h)
 {
-	JVMPI_HeapDumpArg arg = {hprof.options.format == FORMAT_BINARY ? JVMPI_DUMP_LEVEL_2 : JVMPI_DUMP_LEVEL_1};
-	jint r = hprof.jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &arg);
-
-	if (r)
-		hprof_error(r == JVMPI_NOT_AVAILABLE ? "this JVM cannot make heap dumps" :
-						       "the heap dump failed; see the message above");
-	return !r;
+	free(h->made);
 }

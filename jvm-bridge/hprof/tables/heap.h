@@ -17,21 +17,15 @@ struct heap {
 };
 
 /*
- * Requests a JVMPI heap dump and writes it. false: no dump; a message has been printed. Without hprof.data: the JVM
- * links classes meanwhile, and a thread that is loading one may be waiting for hprof.data.
+ * Reads the classes and the allocations of a HEAP_DUMP's objects. false: a record cannot be read; a message has been
+ * printed. With hprof.data; heap_close() either way.
  */
-bool heap_write(void);
-
-/* Handles HEAP_DUMP. Takes hprof.data. */
-void heap_dumped(const JVMPI_Event *e);
+bool heap_open(struct heap *h, const JVMPI_Event *e);
+void heap_close(struct heap *h);
 
 /* For the writers, with hprof.data: an object's size in bytes, the serial number of its allocation trace. */
 uint32_t heap_size(const struct heap_record *r);
 uint32_t heap_trace(const struct heap_record *r);
 struct trace *heap_trace_made(const struct heap_record *r); /* NULL: older than the agent */
-
-/* Writers for each format. With hprof.data. */
-void text_heap(const struct heap *h);
-void binary_heap(struct heap *h);
 
 #endif

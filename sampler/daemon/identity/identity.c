@@ -164,52 +164,49 @@ static const struct {
 	struct place {
 		find_fn *find;
 		const char *key;
-		enum identity_source source;
 	} places[PLACES];
 } table[IDENTITY_LABELS] = {
 	{"service",
-	 {{property, SERVICE_NAME, IDENTITY_PROPERTY},
-	  {variable, "OTEL_SERVICE_NAME", IDENTITY_VARIABLE},
-	  {property_attribute, "service.name", IDENTITY_PROPERTY_ATTRIBUTES},
-	  {variable_attribute, "service.name", IDENTITY_VARIABLE_ATTRIBUTES},
-	  {unit_of_service, NULL, IDENTITY_UNIT},
-	  {main_name, NULL, IDENTITY_MAIN},
+	 {{property, SERVICE_NAME},
+	  {variable, "OTEL_SERVICE_NAME"},
+	  {property_attribute, "service.name"},
+	  {variable_attribute, "service.name"},
+	  {unit_of_service, NULL},
+	  {main_name, NULL},
 	  /* OpenTelemetry's name for this case */
-	  {literally, "unknown_service:java", IDENTITY_NOWHERE}}},
+	  {literally, "unknown_service:java"}}},
 	{"version",
-	 {{property_attribute, "service.version", IDENTITY_PROPERTY_ATTRIBUTES},
-	  {variable_attribute, "service.version", IDENTITY_VARIABLE_ATTRIBUTES},
-	  {code_hash, NULL, IDENTITY_CODE}}},
-	{"pid", {{pid, NULL, IDENTITY_SYSTEM}}},
-	{"user", {{user, NULL, IDENTITY_SYSTEM}}},
-	{"jdk", {{jdk, NULL, IDENTITY_SYSTEM}}},
-	{"main", {{main_text, NULL, IDENTITY_SYSTEM}}},
-	{"host", {{host, NULL, IDENTITY_SYSTEM}}},
-	{"unit", {{unit, NULL, IDENTITY_CGROUP}}},
-	{"container", {{container, NULL, IDENTITY_CGROUP}}},
+	 {{property_attribute, "service.version"}, {variable_attribute, "service.version"}, {code_hash, NULL}}},
+	{"pid", {{pid, NULL}}},
+	{"user", {{user, NULL}}},
+	{"jdk", {{jdk, NULL}}},
+	{"main", {{main_text, NULL}}},
+	{"host", {{host, NULL}}},
+	{"unit", {{unit, NULL}}},
+	{"container", {{container, NULL}}},
 	{"namespace",
-	 {{pod_log, "0", IDENTITY_POD_LOG},
-	  {variable, "POD_NAMESPACE", IDENTITY_VARIABLE},
-	  {property_attribute, "k8s.namespace.name", IDENTITY_PROPERTY_ATTRIBUTES},
-	  {variable_attribute, "k8s.namespace.name", IDENTITY_VARIABLE_ATTRIBUTES}}},
+	 {{pod_log, "0"},
+	  {variable, "POD_NAMESPACE"},
+	  {property_attribute, "k8s.namespace.name"},
+	  {variable_attribute, "k8s.namespace.name"}}},
 	{"pod",
-	 {{pod_log, "1", IDENTITY_POD_LOG},
-	  {variable, "POD_NAME", IDENTITY_VARIABLE},
-	  {property_attribute, "k8s.pod.name", IDENTITY_PROPERTY_ATTRIBUTES},
-	  {variable_attribute, "k8s.pod.name", IDENTITY_VARIABLE_ATTRIBUTES}}},
-	{"pod_uid", {{pod_uid, NULL, IDENTITY_CGROUP}}},
+	 {{pod_log, "1"},
+	  {variable, "POD_NAME"},
+	  {property_attribute, "k8s.pod.name"},
+	  {variable_attribute, "k8s.pod.name"}}},
+	{"pod_uid", {{pod_uid, NULL}}},
 	{"pod_container",
-	 {{pod_log_container, NULL, IDENTITY_POD_LOG},
-	  {property_attribute, "k8s.container.name", IDENTITY_PROPERTY_ATTRIBUTES},
-	  {variable_attribute, "k8s.container.name", IDENTITY_VARIABLE_ATTRIBUTES}}},
+	 {{pod_log_container, NULL},
+	  {property_attribute, "k8s.container.name"},
+	  {variable_attribute, "k8s.container.name"}}},
 };
 
-static const struct place *find(const struct known *k, size_t row, char *dst)
+static bool find(const struct known *k, size_t row, char *dst)
 {
 	for (const struct place *p = table[row].places; p < table[row].places + PLACES && p->find; p++)
 		if (p->find(k, p->key, dst))
-			return p;
-	return NULL;
+			return true;
+	return false;
 }
 
 void identity_find(const struct identity_facts *f, struct identity *ret)
@@ -219,40 +216,11 @@ void identity_find(const struct identity_facts *f, struct identity *ret)
 	cgroup_parse(f->cgroup, f->cgroup_len, &k.cgroup);
 	ret->n = 0;
 	for (size_t row = 0; row < IDENTITY_LABELS; row++) {
-		const struct place *p = find(&k, row, ret->values[ret->n]);
+		char *value = ret->values[ret->n];
 
-		if (!p)
-			continue;
-		ret->labels[ret->n] = (struct label){table[row].label, ret->values[ret->n]};
-		ret->sources[ret->n++] = p->source;
+		if (find(&k, row, value))
+			ret->labels[ret->n++] = (struct label){table[row].label, value};
 	}
-}
-
-const char *identity_get(const struct identity *id, const char *key)
-{
-	for (size_t i = 0; i < id->n; i++)
-		if (strcmp(id->labels[i].key, key) == 0)
-			return id->labels[i].value;
-	return "";
-}
-
-const char *identity_source_name(enum identity_source s)
-{
-	static const char *const names[] = {
-		[IDENTITY_SYSTEM] = "system",
-		[IDENTITY_PROPERTY] = "property",
-		[IDENTITY_VARIABLE] = "environment",
-		[IDENTITY_PROPERTY_ATTRIBUTES] = "property otel.resource.attributes",
-		[IDENTITY_VARIABLE_ATTRIBUTES] = "environment OTEL_RESOURCE_ATTRIBUTES",
-		[IDENTITY_CGROUP] = "cgroup",
-		[IDENTITY_POD_LOG] = "/var/log/pods",
-		[IDENTITY_UNIT] = "systemd unit",
-		[IDENTITY_MAIN] = "main class or jar",
-		[IDENTITY_CODE] = "hash of the class path",
-		[IDENTITY_NOWHERE] = "none",
-	};
-
-	return names[s];
 }
 
 const char *const *identity_properties(void)

@@ -30,33 +30,16 @@ struct identity_facts {
 	pid_t pid;
 };
 
-enum identity_source {
-	IDENTITY_SYSTEM, /* from the kernel, or from jsampler itself */
-	IDENTITY_PROPERTY,
-	IDENTITY_VARIABLE, /* of the environment */
-	IDENTITY_PROPERTY_ATTRIBUTES, /* otel.resource.attributes */
-	IDENTITY_VARIABLE_ATTRIBUTES, /* OTEL_RESOURCE_ATTRIBUTES */
-	IDENTITY_CGROUP,
-	IDENTITY_POD_LOG,
-	IDENTITY_UNIT,
-	IDENTITY_MAIN,
-	IDENTITY_CODE, /* a hash of `code` */
-	IDENTITY_NOWHERE, /* the default name */
-};
-
 enum { IDENTITY_LABELS = 13, IDENTITY_VALUE_MAX = 255 };
 
 struct identity {
 	size_t n;
 	struct label labels[IDENTITY_LABELS]; /* only those with a value; the most important first */
-	enum identity_source sources[IDENTITY_LABELS];
 	char values[IDENTITY_LABELS][IDENTITY_VALUE_MAX + 1]; /* sanitised */
 };
 
 /* ret must not be moved or copied: its labels point into it. */
 void identity_find(const struct identity_facts *f, struct identity *ret);
-const char *identity_get(const struct identity *id, const char *key); /* "": no such label */
-const char *identity_source_name(enum identity_source s); /* "property", for an API */
 
 /* The system properties that are looked at; ends with NULL. */
 const char *const *identity_properties(void);

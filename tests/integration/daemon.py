@@ -185,7 +185,7 @@ def weigh(daemon, one, cpu_s, lost_s, bad):
 
 def run(jdk, classes, tmp):
     bad, lost = [], 0
-    daemon = Daemon(tmp)
+    daemon = Daemon(tmp, "[rule nothing]\nunit = nothing.service\n" + own_rules())
     if not jvm.wait_until(lambda: daemon.process("keeper")):
         return ["no keeper: " + daemon.said()]
     long, short = Busy(jdk, classes), Busy(jdk, classes)
@@ -201,6 +201,10 @@ def run(jdk, classes, tmp):
         worker = check_closed(daemon, late.pid, bad)
         capture(daemon, tmp, long.pid, bad)
         numbers(tmp, 2, bad)
+        if not jvm.wait_until(lambda: "rule 'nothing' has matched no JVM so far" in daemon.said(), 30):
+            bad.append("the log does not say that a rule matches nothing")
+        if "rule 'ours'" in daemon.said() or "rule 'others'" in daemon.said():
+            bad.append("a rule that decides is said to match nothing: " + daemon.said())
         # What was sampled since the last step is lost; the next worker takes over.
         jvm.wait_until(lambda: daemon.kept(late.pid)["samples"], 30, 0.5)
         before = daemon.kept(long.pid)["weight"] / 1e9

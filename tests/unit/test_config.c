@@ -47,7 +47,7 @@ static void defaults(void **state)
 	assert_int_equal(c->min_free, 50000);
 	assert_string_equal(c->socket, "/run/jsampler/jsampler.sock");
 	assert_string_equal(c->group, "jsampler");
-	assert_true(!*c->listen && !*c->token_file && !c->command_lines && !c->environments);
+	assert_true(!*c->listen && !*c->token_file);
 	assert_int_equal(rules_count(c->rules), 0);
 	config_free(c);
 }
@@ -56,8 +56,8 @@ static void settings(void **state)
 {
 	static const char text[] =
 		"[sampling]\r\nfrequency=99\r\n\tcpu_limit =\t0.5% \n[store]\ndirectory = /a b/c\nkeep_10s = 1.5d\n"
-		"command_lines = yes\nmin_free = 12.34%\n[http]\nlisten = [::1]:80\ntoken_file = /t\n"
-		"tls_certificate=/c\ntls_key=/k\n[sampling]\nring = 1G";
+		"command_lines = no\nmin_free = 12.34%\n[http]\nlisten = [::1]:80\ntoken_file = /t\n"
+		"[sampling]\nring = 1G";
 	struct config *c;
 
 	(void)state;
@@ -66,7 +66,6 @@ static void settings(void **state)
 	assert_int_equal(c->cpu_limit, 5000);
 	assert_string_equal(c->directory, "/a b/c");
 	assert_true(c->keep_ns[0] == 36 * UINT64_C(3600000000000));
-	assert_true(c->command_lines);
 	assert_int_equal(c->min_free, 123400);
 	assert_string_equal(c->listen, "[::1]:80");
 	assert_true(c->ring_bytes == 1 << 30);
@@ -77,7 +76,7 @@ static void rules(void **state)
 {
 	static const char text[] =
 		"[rule builds]\nuser = jenkins\nsample = no\n"
-		"[rule shop]\nservice = shop-*\nsample = yes\npod = ?*\nfrequency = 19\nengine = suspend\nwall = yes\n"
+		"[rule shop]\nservice = shop-*\nsample = yes\npod = ?*\nfrequency = 19\nengine = perf\nwall = no\n"
 		"label.team = payments = ours\n";
 	static const struct label build[] = {{"user", "jenkins"}, {"service", "shop-eu"}};
 	static const struct label shop[] = {{"user", "x"}, {"service", "shop-eu"}, {"pod", "p"}};
@@ -90,7 +89,7 @@ static void rules(void **state)
 	assert_true(choice.leave_out);
 	choice = rules_choose(c->rules, shop, 3);
 	assert_string_equal(choice.rule, "shop");
-	assert_true(!choice.leave_out && choice.wall && choice.frequency == 19 && choice.engine == RULE_ENGINE_SUSPEND);
+	assert_true(!choice.leave_out && choice.frequency == 19);
 	assert_int_equal(choice.n_labels, 1);
 	assert_string_equal(choice.labels[0].key, "team");
 	assert_string_equal(choice.labels[0].value, "payments = ours");
@@ -133,7 +132,7 @@ static void problems(void **state)
 		{"[store]\nkeep_10s = 10m\n", "f:2: keep_10s = 10m: it takes a time from 1h to 366d\n"},
 		{"[store]\nkeep_10s = 8d\n",
 		 "f: [store]: keep_10s must not be longer than keep_1min, and that not than keep_10min\n"},
-		{"[store]\ncommand_lines = true\n", "f:2: command_lines = true: it takes yes or no\n"},
+		{"[store]\ncommand_lines = yes\n", "f:2: command_lines = yes: it takes no: they are not stored yet\n"},
 		{"[store]\nmax_size = 1M\n", "f:2: max_size = 1M: it takes a size from 16M on\n"},
 		{"[http]\nlisten = localhost:80\n",
 		 "f:2: listen = localhost:80: it takes an address and a port, such as 127.0.0.1:7117 or [::1]:7117\n"},
@@ -144,13 +143,12 @@ static void problems(void **state)
 		{"[http]\nlisten = 0.0.0.0:80\n",
 		 "f: [http]: listen = 0.0.0.0:80: other hosts reach it, and there is no TLS yet; it takes 127.0.0.1 or "
 		 "[::1]\n"},
-		{"[http]\nlisten = [2001:db8::1]:80\ntls_certificate = /c\ntls_key = /k\ntoken_file = /t\n",
+		{"[http]\nlisten = [2001:db8::1]:80\ntoken_file = /t\n",
 		 "f: [http]: listen = [2001:db8::1]:80: other hosts reach it, and there is no TLS yet; it takes "
 		 "127.0.0.1 "
 		 "or [::1]\n"},
 		{"[http]\nlisten = 127.0.0.1:7117\n",
 		 "f: [http]: listen = 127.0.0.1:7117: every local user reaches it, so it needs token_file\n"},
-		{"[http]\ntls_key = /k\n", "f: [http]: tls_certificate and tls_key need each other\n"},
 		{"[rule]\n", "f:1: [rule]: a rule needs a name: [rule NAME]\n"},
 		{"[rule a b]\n", "f:1: [rule a b]: a name has up to 64 letters, digits, '_', '-' and '.'\n"},
 		{"[rule a]\n[rule a]\nsample = x\n", "f:2: there is a rule 'a' already, in f:1\n"},
@@ -160,7 +158,10 @@ static void problems(void **state)
 		{"[rule a]\nuser = a\nuser = b\n", "f:3: user: it is in this rule already; remove one of them\n"},
 		{"[rule a]\nfrequency = 1001\n",
 		 "f:2: frequency = 1001: it takes samples for each second of CPU time, from 5 to 1000\n"},
-		{"[rule a]\nengine = ptrace\n", "f:2: engine = ptrace: it takes perf or suspend\n"},
+		{"[rule a]\nengine = suspend\n",
+		 "f:2: engine = suspend: it takes perf: the daemon has no other engine yet\n"},
+		{"[rule a]\nwall = yes\n",
+		 "f:2: wall = yes: it takes no: the daemon does not sample waiting threads yet\n"},
 		{"[rule a]\nuser = a\\\n", "f:2: user: 'a\\' ends with a backslash; '\\\\' stands for one\n"},
 		{"[rule a]\nlabel.service = x\n",
 		 "f:2: label.service: jsampler gives this label itself; choose another name\n"},

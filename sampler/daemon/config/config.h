@@ -37,12 +37,11 @@ struct config {
 	uint64_t keep_ns[CONFIG_STEPS]; /* 10 s, 1 min, 10 min */
 	uint64_t max_bytes;
 	uint64_t min_free; /* millionths of the file system */
-	bool command_lines, environments; /* store them; they may contain secrets */
 	/* [http]; "": not used */
 	char socket[108]; /* the size of sun_path */
 	char group[64];
 	char listen[64]; /* 127.0.0.1:7117, [::1]:7117 */
-	char token_file[CONFIG_PATH_MAX], certificate[CONFIG_PATH_MAX], certificate_key[CONFIG_PATH_MAX];
+	char token_file[CONFIG_PATH_MAX];
 	struct rules *rules;
 };
 

@@ -8,7 +8,7 @@
 struct err;
 
 /* Table of the settings in all sections but rules. */
-enum { CONFIG_KEYS = 20 };
+enum { CONFIG_KEYS = 18 };
 
 void config_defaults(struct config *c);
 

@@ -46,11 +46,6 @@ static int set_sample(struct rule_choice *c, const char *value)
 	return 0;
 }
 
-static int set_wall(struct rule_choice *c, const char *value)
-{
-	return config_parse_bool(value, &c->wall);
-}
-
 static int set_frequency(struct rule_choice *c, const char *value)
 {
 	uint64_t hz;
@@ -61,12 +56,17 @@ static int set_frequency(struct rule_choice *c, const char *value)
 	return r;
 }
 
+/* What is planned, and not there yet. */
+static int set_wall(struct rule_choice *c, const char *value)
+{
+	(void)c;
+	return strcmp(value, "no") == 0 ? 0 : -EINVAL;
+}
+
 static int set_engine(struct rule_choice *c, const char *value)
 {
-	if (strcmp(value, "perf") != 0 && strcmp(value, "suspend") != 0)
-		return -EINVAL;
-	c->engine = *value == 'p' ? RULE_ENGINE_PERF : RULE_ENGINE_SUSPEND;
-	return 0;
+	(void)c;
+	return strcmp(value, "perf") == 0 ? 0 : -EINVAL;
 }
 
 static const struct {
@@ -76,8 +76,8 @@ static const struct {
 } actions[] = {
 	{"sample", set_sample, "yes or no"},
 	{"frequency", set_frequency, "samples for each second of CPU time, from 5 to 1000"},
-	{"engine", set_engine, "perf or suspend"},
-	{"wall", set_wall, "yes or no"},
+	{"engine", set_engine, "perf: the daemon has no other engine yet"},
+	{"wall", set_wall, "no: the daemon does not sample waiting threads yet"},
 };
 enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
 

@@ -195,13 +195,12 @@ static void start(struct targets *t, struct target *one)
 
 static bool is_left_out(const struct targets *t, const struct scan_found *f)
 {
-	static const char *const known[] = {"pid", "user", NULL};
 	char pid[16], user[64];
 	const struct label labels[] = {{"pid", pid}, {"user", user}};
 
 	snprintf(pid, sizeof(pid), "%d", (int)f->pid);
 	user_name(f->uid, user, sizeof(user));
-	return rules_leave_out(t->rules, labels, 2, known);
+	return rules_leave_out(t->rules, labels, 2);
 }
 
 static struct quarantine_who blamed(const struct target *one)

@@ -24,6 +24,7 @@ struct rules {
 	struct arena texts;
 	struct rule *v[RULES_MAX];
 	size_t n;
+	bool used;
 };
 
 struct rules *rules_new(void)
@@ -42,6 +43,11 @@ void rules_free(struct rules *r)
 size_t rules_count(const struct rules *r)
 {
 	return r->n;
+}
+
+bool rules_used(const struct rules *r)
+{
+	return r->used;
 }
 
 static const char *copy(struct rules *r, const char *text)
@@ -129,6 +135,7 @@ struct rule_choice rules_choose(struct rules *r, const struct label *labels, siz
 {
 	size_t decides = r->n;
 
+	r->used = true;
 	for (size_t i = 0; i < r->n; i++) {
 		if (!matches(r->v[i], labels, n))
 			continue;
@@ -145,14 +152,12 @@ struct rule_choice rules_choose(struct rules *r, const struct label *labels, siz
 
 enum met { NOT_MET, MAY_BE_MET, MET };
 
-static bool is_among(const char *key, const char *const *keys)
+static bool is_known_early(const char *key)
 {
-	while (*keys && strcmp(*keys, key) != 0)
-		keys++;
-	return *keys;
+	return strcmp(key, "pid") == 0 || strcmp(key, "user") == 0;
 }
 
-static enum met conditions_met(const struct rule *rule, const struct label *labels, size_t n, const char *const *known)
+static enum met conditions_met(const struct rule *rule, const struct label *labels, size_t n)
 {
 	enum met met = MET;
 
@@ -160,7 +165,7 @@ static enum met conditions_met(const struct rule *rule, const struct label *labe
 		const struct label *c = &rule->conditions[i];
 		const char *value = value_of(labels, n, c->key);
 
-		if (!is_among(c->key, known))
+		if (!is_known_early(c->key))
 			met = MAY_BE_MET;
 		else if (!value || !glob_matches(c->value, value))
 			return NOT_MET;
@@ -169,10 +174,10 @@ static enum met conditions_met(const struct rule *rule, const struct label *labe
 }
 
 /* A rule that may decide leaves it open, unless it would leave the target out: then those behind it decide. */
-bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n, const char *const *known)
+bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		enum met met = conditions_met(r->v[i], labels, n, known);
+		enum met met = conditions_met(r->v[i], labels, n);
 
 		if (met == MET || (met == MAY_BE_MET && !r->v[i]->choice.leave_out))
 			return r->v[i]->choice.leave_out;
@@ -188,20 +193,30 @@ static const char *missing_label(const struct rule *rule)
 	return NULL;
 }
 
+/* Whether rules_leave_out() decides before the other labels are known. */
+static bool decides_early(const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->n_conditions; i++)
+		if (!is_known_early(rule->conditions[i].key))
+			return false;
+	return rule->choice.leave_out;
+}
+
 bool rules_idle(const struct rules *r, size_t i, char *dst, size_t size)
 {
 	const struct rule *rule = r->v[i];
 	const char *label = missing_label(rule), *name = rule->choice.rule;
 
-	if (rule->decided)
+	if (rule->decided || decides_early(rule))
 		return false;
 	if (rule->matched)
 		snprintf(dst, size,
-			 "%s: rule '%s' decides on no JVM: what it matches is decided on by rule '%s' before it",
+			 "%s: rule '%s' has decided on no JVM so far: rule '%s' before it decides on what it matches",
 			 rule->where, name, r->v[rule->taken_by]->choice.rule);
 	else if (label)
-		snprintf(dst, size, "%s: rule '%s' matches no JVM: none has the label '%s'", rule->where, name, label);
+		snprintf(dst, size, "%s: rule '%s' has matched no JVM so far: none has the label '%s'", rule->where,
+			 name, label);
 	else
-		snprintf(dst, size, "%s: rule '%s' matches no JVM", rule->where, name);
+		snprintf(dst, size, "%s: rule '%s' has matched no JVM so far", rule->where, name);
 	return true;
 }

@@ -17,14 +17,10 @@ struct rules;
 
 enum { RULES_MAX = 200, RULE_CONDITIONS = 16, RULE_LABELS = 8 };
 
-enum rule_engine { RULE_ENGINE_DEFAULT, RULE_ENGINE_PERF, RULE_ENGINE_SUSPEND };
-
 /* What to do with a target. */
 struct rule_choice {
 	bool leave_out;
-	bool wall; /* also take wall-clock samples */
 	uint32_t frequency; /* Hz; 0: the default */
-	enum rule_engine engine;
 	const char *rule; /* the rule's name; NULL: none matched */
 	const struct label *labels; /* additional labels of the target; borrowed from the rules */
 	size_t n_labels;
@@ -33,6 +29,7 @@ struct rule_choice {
 struct rules *rules_new(void); /* NULL: out of memory */
 void rules_free(struct rules *r);
 size_t rules_count(const struct rules *r);
+bool rules_used(const struct rules *r); /* rules_choose() was called */
 
 /* Appends a rule that matches everything so far. `where`: file and line, for messages. -E2BIG: too many; -EEXIST. */
 int rules_add(struct rules *r, const char *name, const char *where, struct err *err);
@@ -48,12 +45,14 @@ struct rule_choice *rules_last(struct rules *r); /* for the caller to fill in; N
 struct rule_choice rules_choose(struct rules *r, const struct label *labels, size_t n);
 
 /*
- * For a caller that knows only some labels of a target, `known` (keys, ended by NULL): is the target left out whatever
- * the other labels are? Notes nothing.
+ * For a caller that knows only pid and user of a target: is it left out whatever the other labels are? Notes nothing.
  */
-bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n, const char *const *known);
+bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n);
 
-/* Why rule i has decided about no target so far, as a sentence with its name. false: it has decided. */
+/*
+ * Why rule i has decided about no target so far, as a sentence with its name. false: it has decided, or may have in
+ * rules_leave_out().
+ */
 bool rules_idle(const struct rules *r, size_t i, char *dst, size_t size);
 
 #endif

@@ -28,6 +28,7 @@ enum {
 };
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
+#define IDLE_NS (10 * SECOND_NS) /* by then all JVMs that ran at the start are known */
 #define LAST_NS (2 * SECOND_NS) /* what the keeper may take to read the last steps */
 
 static struct perf_host *the_host; /* for the signal handler */
@@ -90,6 +91,21 @@ static void tell_losses(struct crowd *c)
 		c->told = s;
 }
 
+/* A rule that matches nothing is a mistake, or is for a JVM that does not run yet: said once, and not as an error. */
+static void say_idle_rules(struct crowd *c, uint64_t now_ns)
+{
+	char why[400];
+
+	if (!c->idle_ns)
+		c->idle_ns = rules_used(c->o->rules) ? now_ns + IDLE_NS : 0;
+	if (!c->idle_ns || now_ns < c->idle_ns)
+		return;
+	c->idle_ns = UINT64_MAX;
+	for (size_t i = 0; i < rules_count(c->o->rules); i++)
+		if (rules_idle(c->o->rules, i, why, sizeof(why)))
+			log_warn("%s", why);
+}
+
 /* Who has ended, and who can be named now that its JVM is readable: one that lives for some seconds is to have its name. */
 static void look(struct crowd *c, uint64_t now_ns)
 {
@@ -112,6 +128,7 @@ static void look(struct crowd *c, uint64_t now_ns)
 			c, m, now_ns - 2 * SECOND_NS); /* of one that has no samples; those in the queue are younger */
 		member_tell_cost(c, m);
 	}
+	say_idle_rules(c, now_ns);
 	tell_losses(c);
 	feed_out_say_dropped(&c->out, FEED_TARGETS_MAX);
 }

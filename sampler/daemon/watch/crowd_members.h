@@ -41,6 +41,7 @@ struct crowd {
 	struct member *at_work; /* since at_ns of this thread's CPU time */
 	uint64_t at_ns;
 	uint64_t look_ns; /* when to see who has ended; CLOCK_MONOTONIC */
+	uint64_t idle_ns; /* when to say which rules have decided on no JVM; 0: no JVM is known, UINT64_MAX: said */
 	struct perf_host_stats told; /* losses that the keeper knows of */
 	enum watch_status status;
 };

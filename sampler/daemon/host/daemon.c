@@ -249,6 +249,7 @@ static void tell_numbers(struct daemon *d, uint64_t now)
 {
 	struct daemon_numbers n;
 	pid_t captures[CAPTURES_AT_ONCE];
+	char status[40];
 
 	if (now < d->numbers_ns)
 		return;
@@ -256,6 +257,8 @@ static void tell_numbers(struct daemon *d, uint64_t now)
 	targets_numbers(&d->targets, &n);
 	n.captures = capturing_children(&d->capturing, captures);
 	keeping_numbers(&d->keeping, &n);
+	snprintf(status, sizeof(status), "sampling %u %s", (unsigned)n.jvms, n.jvms == 1 ? "JVM" : "JVMs");
+	notify_status(&d->notify, status);
 }
 
 static void turn(struct daemon *d)

@@ -9,6 +9,16 @@
 
 #include "sampler/engine/perf/rings/record_order.h"
 
+/* Linked with --wrap. */
+static bool no_memory;
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return no_memory ? NULL : __real_realloc(p, size);
+}
+
 static void note(void *ctx, const void *record, size_t len)
 {
 	strncat(ctx, record, len);
@@ -58,11 +68,31 @@ static void what_is_later_waits_for_older_ones(void **state)
 	record_order_done(&o);
 }
 
+static void what_waits_is_there_without_memory(void **state)
+{
+	struct record_order o = {0};
+
+	(void)state;
+	add(&o, 30, "ccc");
+	add(&o, 10, "a");
+	add(&o, 20, "b");
+	no_memory = true;
+	while (record_order_add(&o, 40, "dd", 2) == 0)
+		;
+	assert_string_equal(taken(&o, 10), "a");
+	assert_string_equal(taken(&o, 30), "bccc");
+	no_memory = false;
+	assert_int_equal(record_order_add(&o, 35, "e", 1), 0);
+	assert_string_equal(taken(&o, 35), "e");
+	record_order_done(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_time_whatever_their_ring),
 		cmocka_unit_test(what_is_later_waits_for_older_ones),
+		cmocka_unit_test(what_waits_is_there_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

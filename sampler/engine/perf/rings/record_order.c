@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_time(const void *a, const void *b)
 {
@@ -9,6 +10,30 @@ static int by_time(const void *a, const void *b)
 
 	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
 					  (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct ordered_record *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Moves what is kept to the front, which takes no memory: nothing can be lost. */
+static void close_gaps(struct record_order *o)
+{
+	size_t len = 0;
+
+	qsort(o->records.v, o->records.n, sizeof(*o->records.v), by_place);
+	for (size_t i = 0; i < o->records.n; i++) {
+		struct ordered_record *r = &o->records.v[i];
+
+		memmove(o->bytes.data + len, o->bytes.data + r->at, r->len);
+		r->at = len;
+		len += r->len;
+	}
+	o->bytes.len = len;
+	o->bytes.failed = false; /* there is room again */
 }
 
 int record_order_add(struct record_order *o, uint64_t time_ns, const void *record, size_t len)
@@ -22,7 +47,6 @@ int record_order_add(struct record_order *o, uint64_t time_ns, const void *recor
 void record_order_take(struct record_order *o, uint64_t until_ns,
 		       void (*take)(void *ctx, const void *record, size_t len), void *ctx)
 {
-	struct buf rest = {0};
 	size_t kept = 0;
 
 	if (o->records.n)
@@ -30,17 +54,16 @@ void record_order_take(struct record_order *o, uint64_t until_ns,
 	for (size_t i = 0; i < o->records.n; i++) {
 		struct ordered_record r = o->records.v[i];
 
-		if (r.time_ns <= until_ns) {
+		if (r.time_ns <= until_ns)
 			take(ctx, o->bytes.data + r.at, r.len);
-			continue;
-		}
-		buf_add(&rest, o->bytes.data + r.at, r.len);
-		r.at = rest.len - r.len;
-		o->records.v[kept++] = r;
+		else
+			o->records.v[kept++] = r;
 	}
-	o->records.n = rest.failed ? 0 : kept;
-	buf_done(&o->bytes);
-	o->bytes = rest;
+	o->records.n = kept;
+	if (kept)
+		close_gaps(o);
+	else
+		buf_done(&o->bytes);
 }
 
 void record_order_done(struct record_order *o)

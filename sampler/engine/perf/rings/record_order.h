@@ -24,7 +24,7 @@ struct record_order {
 
 int record_order_add(struct record_order *o, uint64_t time_ns, const void *record,
 		     size_t len); /* a copy. 0 or -ENOMEM */
-/* Removes those up to that time, and calls take() for each. */
+/* Removes those up to that time, and calls take() for each. The others stay, whatever memory there is. */
 void record_order_take(struct record_order *o, uint64_t until_ns,
 		       void (*take)(void *ctx, const void *record, size_t len), void *ctx);
 void record_order_done(struct record_order *o);

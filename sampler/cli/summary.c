@@ -212,6 +212,10 @@ static void print_notes(const struct session_summary *s)
 		say("not read, to limit the cost of the target's files: %s", s->files->note[i]);
 	if (s->files && s->files->refused > s->files->n_notes)
 		say("not read, to limit the cost of the target's files: %" PRIu64 " items in all", s->files->refused);
+	if (s->unread)
+		say("%" PRIu64 " sample%s (%.1f %%) are of a program that the target executed and that cannot be "
+		    "read: their stacks are incomplete",
+		    s->unread, s->unread == 1 ? "" : "s", percent(s->unread, t->samples));
 	if (s->engine.no_kernel)
 		say("kernel frames are not permitted; run as root with CAP_PERFMON, or first: "
 		    "sysctl -w kernel.perf_event_paranoid=1");

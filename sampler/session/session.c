@@ -219,6 +219,7 @@ struct session_summary session_summary(const struct session *s)
 		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
 		.is_jvm = s->was_jvm,
 		.files = s->files,
+		.unread = s->unread,
 		.target_ended = s->engine->ops->target_ended(s->engine),
 	};
 

@@ -127,6 +127,7 @@ struct session_summary {
 		first_stack_ns; /* from session_open() to the first walked stack, with its names; 0: none, or the target had yet to start */
 	uint64_t elapsed_ns;
 	bool is_jvm, target_ended;
+	uint64_t unread; /* samples of a program that the target executed and that may not be read */
 	/*
 	 * What was not read of the target's files because it would cost too much; borrowed from the
 	 * session.

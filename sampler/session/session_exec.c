@@ -42,6 +42,21 @@ static int close_epoch(struct session *s, struct err *err)
 	return 0;
 }
 
+/* Once, not for each sample: the next look is at the next execve(2). */
+static void say_unreadable(struct session *s, int r, const struct err *why)
+{
+	if (s->unreadable)
+		return;
+	s->unreadable = true;
+	if (s->owner)
+		log_info("process %d called execve and can no longer be read: %s", (int)s->pid, why->msg);
+	else if (r == -EPIPE)
+		log_warn("the target called execve and can no longer be read: the process of jsampler that keeps the "
+			 "privileges has ended");
+	else
+		log_warn("the target called execve and can no longer be read: %s", why->msg);
+}
+
 void session_on_exec(struct session *s)
 {
 	struct readers *fresh = NULL;
@@ -65,16 +80,15 @@ void session_on_exec(struct session *s)
 		r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &fresh, &e);
 	}
 	/* A process that has ended has no memory either, even while it is still in /proc. */
-	if (r < 0 && r != -ESRCH && s->owner)
-		log_info("process %d called execve and can no longer be read: %s", (int)s->pid, e.msg);
-	else if (r < 0 && r != -ESRCH)
-		log_warn("the target called execve and can no longer be read: %s", e.msg);
+	if (r < 0 && r != -ESRCH)
+		say_unreadable(s, r, &e);
 	if (r < 0) {
 		session_note_name(s); /* what has ended has it until its parent has waited for it */
 		return;
 	}
 	readers_close(s->readers);
 	s->readers = fresh;
+	s->unreadable = false;
 	session_note_identity(s);
 	session_find_jvm(s, clock_monotonic_ns());
 }
@@ -91,7 +105,8 @@ bool session_missed_exec(struct session *s, const struct raw_sample *sample)
 {
 	uint64_t word;
 
-	if (!s->proc || !sample->has_user || mem_read_u64(s->readers->mem, arch_sp(arch_host(), &sample->regs), &word))
+	if (!s->proc || s->unreadable || !sample->has_user ||
+	    mem_read_u64(s->readers->mem, arch_sp(arch_host(), &sample->regs), &word))
 		return false;
 	if (!s->gone_since_ns)
 		s->gone_since_ns = sample->time_ns;

@@ -89,6 +89,8 @@ struct session {
 	uint64_t sliced_from_ns; /* start of the first time slice; 0: not yet known */
 	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
 	bool was_jvm;
+	bool unreadable; /* the program that the target has executed */
+	uint64_t unread; /* samples of such programs */
 	_Atomic uint64_t live_samples; /* for the live line of another thread */
 };
 

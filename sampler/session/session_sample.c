@@ -170,6 +170,7 @@ static void take_sample(struct session *s, const struct raw_sample *raw, bool is
 
 	mem_new_sample(s->readers->mem);
 	x.ns_tid = threads_seen(s->threads, raw->tid, raw->time_ns, s->readers->hs, s->profile);
+	s->unread += s->unreadable;
 	walk(s, &x);
 	if (is_new && w.end != WALK_ROOT && session_missed_exec(s, raw)) {
 		session_on_exec(s);
@@ -228,7 +229,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		count_again(s, sample);
 		return;
 	}
-	if (s->readers->jvm != JVM_READY && sample->time_ns - s->looked_for_jvm_ns > FIND_JVM_NS) {
+	if (s->readers->jvm != JVM_READY && sample->time_ns > s->looked_for_jvm_ns + FIND_JVM_NS) {
 		mem_new_sample(s->readers->mem);
 		session_find_jvm(s, sample->time_ns);
 		session_use_bridge(s, false, NULL);

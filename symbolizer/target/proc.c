@@ -261,9 +261,11 @@ bool proc_gone(struct proc *p)
 	struct proc_stat s;
 
 	for (int ms = 0; ms < END_WAIT_MS; ms += END_LOOK_MS) {
-		if (!proc_alive(p) || stat_read(p, 0, &s) < 0)
+		int r = stat_read(p, 0, &s);
+
+		if (!proc_alive(p) || r == -ESRCH || r == -ENOENT)
 			return true;
-		if (!(s.flags & FLAG_EXITING))
+		if (r < 0 || !(s.flags & FLAG_EXITING)) /* a program that may not be read has not ended */
 			return false;
 		poll(NULL, 0, END_LOOK_MS);
 	}

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import jvm
-from environments_common import (Background, NOBODY, burn, check, check_run, demo, java_named, jdks, main, native,
+from environments_common import (Background, NOBODY, burn, check, check_run, child_of, demo, java_named, jdks, main, native,
                                  note, odd, run, spin)
 
 
@@ -124,6 +124,40 @@ def exec_away():
               r.has("^odd_spin_until_told$") and r.has("^odd_spin$"), r)
 
 
+def becomes(argv, *options, meanwhile=lambda b: None):
+    """A run that sees its target, a user's, become another program; the messages about that, and what the second one's samples are."""
+    suspends = "suspend" in options
+    with odd("exec", *argv, uid=NOBODY) as t:
+        b = Background("-p", t.pid, *options, wrap=["nice"] if suspends else [])
+        if suspends:
+            jvm.wait_until(lambda: "jsampler-stop" in subprocess.run(["ps", "-o", "comm=", "--ppid", str(b.proc.pid)],
+                                                                      stdout=subprocess.PIPE, text=True).stdout)
+        burn(t.pid, 0.5)
+        meanwhile(b)
+        t.tell()
+        burn(t.pid, 1.5)
+        r = b.end()
+    said = re.search(r"^(\d+) samples? .* are of a program that the target executed", r.err, re.M)
+    return r, [line for line in r.lines() if "called execve" in line], int(said.group(1)) if said else 0
+
+
+def unreadable():
+    """What the target becomes may not be read: said once, with the cause, and how many samples have no names for that."""
+    program = pathlib.Path(native("odd_target"))
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chmod(tmp, 0o755)
+        of_root = shutil.copy(program, tmp + "/setuid")
+        os.chmod(of_root, 0o4755)
+        r, said, samples = becomes([of_root, "threads", "1"])
+        check("a program that becomes a set-user-ID one: said once", len(said) == 1 and "other rights" in said[0] and
+              samples > r.samples() / 3, r)
+        r, said, _ = becomes([of_root, "threads", "1"], "--engine", "suspend")
+        check("... with --engine suspend", len(said) == 1 and "other rights" in said[0] and r.share("^odd_spin_until_told$") > 0.9, r)
+    r, said, samples = becomes([program, "threads", "1"], meanwhile=lambda b: os.kill(child_of(b.proc.pid), signal.SIGKILL))
+    check("a program that becomes another one when the broker is dead: said once, and why", len(said) == 1 and
+          "that keeps the privileges has ended" in said[0] and samples > r.samples() / 3, r)
+
+
 def late_library():
     """Privileges are gone when the target loads a library: it is opened and named all the same."""
     lib = native("late.so", "late_library.c", ("-O1", "-shared", "-fPIC"))
@@ -230,5 +264,5 @@ def wait_for_tracer(pid):
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, late_library, several, stopped, held_up,
-                                  debugged)})
+    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, unreadable, late_library, several, stopped,
+                                  held_up, debugged)})

@@ -257,6 +257,7 @@ static void add_summary(struct session_summary *sum, const struct session_summar
 	add_children(&sum->children, &s->children);
 	sum->cpu_ns += s->cpu_ns;
 	sum->own_cpu_ns += s->engine.helper_cpu_ns; /* the rest is this process's, of all sessions */
+	sum->unread += s->unread;
 	sum->is_jvm |= s->is_jvm;
 	sum->target_ended &= s->target_ended;
 }

@@ -103,6 +103,7 @@ static bool has_no_more_rights(struct suspend_tick *t)
 void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_ns)
 {
 	struct mem *fresh;
+	bool may_read;
 	uint64_t word;
 
 	if (now_ns - t->exec_checked_ns < EXEC_CHECK_NS)
@@ -110,12 +111,15 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
 	t->exec_checked_ns = now_ns;
 	if (mem_live_open(t->proc, &fresh, NULL) < 0)
 		return;
-	if (!has_no_more_rights(t) || !mem_read_u64(fresh, sp & ~UINT64_C(7), &word)) {
+	may_read = has_no_more_rights(t);
+	if (may_read ? !mem_read_u64(fresh, sp & ~UINT64_C(7), &word) : t->refused) {
 		mem_free(fresh);
 		return;
 	}
-	mem_free(t->mem);
-	t->mem = fresh;
+	t->refused = !may_read; /* the owner may not read it either, and says so */
+	mem_free(may_read ? t->mem : fresh);
+	if (may_read)
+		t->mem = fresh;
 	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
 }
 

@@ -46,6 +46,7 @@ struct suspend_tick {
 	uint64_t
 		quiet_until_ns; /* no thread is asked to stop until then: another tracer is there, or the target is in execve() */
 	uint64_t exec_checked_ns;
+	bool refused; /* the target has executed a program with more rights */
 
 	struct suspend_stats stats;
 	struct suspend_times pause, stop, copy, spread;

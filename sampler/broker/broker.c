@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sampler/broker/maps_cache.h"
+#include "sampler/broker/patience.h"
 #include "sampler/broker/private.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
@@ -88,7 +89,7 @@ static int ask(struct broker *b, const struct broker_request *q, int fd, struct 
  * For the first file of a file system that is silent, and once there has been one a moment ago. A target gets LATE_MAX
  * of them; after that, its files are not asked for until FORGET_NS have passed.
  */
-enum { PATIENCE_MS = 4000, LESS_PATIENCE_MS = 300, LATE_MAX = 4, HURRY_MS = 100, SLICE_MS = 50 };
+enum { PATIENCE_MS = 4000, LESS_PATIENCE_MS = 300, LATE_MAX = 4 };
 #define FORGET_NS UINT64_C(60000000000)
 
 /* Without a lock: a child may be forked at any moment. */
@@ -114,27 +115,12 @@ static void note_late(struct broker *b, uint32_t target)
 		atomic_fetch_add(&b->late[target], 1);
 }
 
-/* false: not in time. */
-static bool wait_for_answer(struct broker *b, int channel, int ms)
-{
-	struct pollfd p = {.fd = channel, .events = POLLIN};
-	uint64_t start_ns = clock_monotonic_ns();
-
-	for (;;) {
-		int n = poll(&p, 1, SLICE_MS);
-
-		if (n > 0 || (n < 0 && errno != EINTR))
-			return true; /* receiving says what is wrong */
-		if ((clock_monotonic_ns() - start_ns) / 1000000 >= (atomic_load(&b->hurried) ? HURRY_MS : (uint64_t)ms))
-			return false;
-	}
-}
-
 /* The broker's thread for this channel may wait for ever: whoever stops waiting gives up the channel, too. */
 static int ask_with_patience(struct broker *b, const struct broker_request *q)
 {
 	bool host = q->what == BROKER_HOST_PATH || q->target > BROKER_TARGETS_MAX;
 	uint32_t target = host ? BROKER_TARGETS_MAX : q->target;
+	CLEANUP(close_at_exit) int stat = -1;
 	int channel, fd, r, ms = patience_ms(b, target);
 	struct broker_answer a;
 
@@ -142,10 +128,12 @@ static int ask_with_patience(struct broker *b, const struct broker_request *q)
 		return -ETIMEDOUT;
 	r = channel = own_channel(b);
 	if (r >= 0)
+		r = ask_on(channel, &(struct broker_request){.what = BROKER_OWN_STAT}, -1, &a, &stat);
+	if (r >= 0)
 		r = channel_send(channel, q, sizeof(*q), -1);
 	if (r < 0)
 		return r;
-	if (!wait_for_answer(b, channel, ms)) {
+	if (!patience_wait(channel, stat, ms, &b->hurried)) {
 		note_late(b, target);
 		pthread_setspecific(b->channel, NULL);
 		close(channel);
@@ -484,7 +472,7 @@ void broker_free(struct broker *b)
 		close_channel(channel);
 	pthread_key_delete(b->channel);
 	/* One of its threads may wait for a file system, and does not end. */
-	channel_end_soon(b->socket, b->child, atomic_load(&b->late_ns) ? HURRY_MS : END_MS);
+	channel_end_soon(b->socket, b->child, atomic_load(&b->late_ns) ? PATIENCE_HURRY_MS : END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);
 	for (size_t i = 0; i < BROKER_KIN && i < b->n_kin; i++) /* the pages of the others were never used */

@@ -25,6 +25,7 @@ enum broker_what {
 	BROKER_EVENT, /* perf_event_open(2) of attr, `tid`, cpu; `tid` -1: all, and the eBPF program comes with it */
 	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, otherwise the nice value in `cpu` */
 	BROKER_SIGNAL, /* sends SIGTERM or SIGHUP (`tid`) to the command that this program has started */
+	BROKER_OWN_STAT, /* what proc(5) says of the thread that answers: whether it waits for a file, or for a CPU */
 	BROKER_WHATS
 };
 

@@ -384,6 +384,13 @@ static int open_host_file(struct broker *b, const struct broker_request *q)
 	return r;
 }
 
+static int open_own_stat(void)
+{
+	int fd = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int connect_thread(struct broker *b, int *ret_fd);
 
 /* 0, with or without a descriptor to be passed, or -errno; -EPROTO: no worker of this program asks for that. */
@@ -402,6 +409,7 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	case BROKER_SIGNAL: return send_signal(b, q->tid);
 	case BROKER_EVENT: r = broker_open_event(b, q, with); break;
 	case BROKER_HOST_PATH: r = open_host_file(b, q); break;
+	case BROKER_OWN_STAT: r = open_own_stat(); break;
 	case BROKER_PROC:
 	case BROKER_TASK:
 	case BROKER_DESCENDANTS:

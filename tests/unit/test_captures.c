@@ -173,6 +173,48 @@ static void limits(void **state)
 	begin(f, &one);
 }
 
+/* Nothing of it is in another one. */
+static struct named_profile *unlike_others(uint32_t number)
+{
+	enum { FUNCTIONS = 50000 };
+	struct named_builder *b = named_builder_new();
+	char name[32];
+
+	assert_non_null(b);
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		struct named_line line = {.line = 1};
+		struct named_sample s = {.count = 1};
+		uint32_t location;
+
+		snprintf(name, sizeof(name), "f%u.%u", number, i);
+		line.function = named_builder_function(b, name, name, "");
+		location = named_builder_location(b, 0, 0, &line, 1);
+		s.stack = named_builder_stack(b, &location, 1);
+		named_builder_sample(b, &s);
+	}
+	return named_builder_take(b);
+}
+
+/* A program can be such that small pieces make a large sum: several of these must not fill the daemon's memory. */
+static void memory_is_limited(void **state)
+{
+	struct first *f = *state;
+	uint64_t id = begin(f, &one);
+	uint32_t n = 0;
+	int r = 0;
+
+	while (r == 0 && n < 40) {
+		struct named_profile *np = unlike_others(n++);
+
+		assert_non_null(np);
+		r = captures_piece(f->c, id, np, 100);
+		named_profile_free(np);
+	}
+	assert_int_equal(r, -EFBIG);
+	captures_ended(f->c, id);
+	assert_int_equal(only(f).state, CAPTURE_DONE);
+}
+
 static void *ask_slowly(void *ctx)
 {
 	struct first *f = ctx;
@@ -255,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pieces_are_one_profile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_fails_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(limits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_is_limited, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_at_a_time_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_files_go, set_up, tear_down),
 	};

@@ -243,6 +243,8 @@ int captures_piece(struct captures *c, uint64_t id, const struct named_profile *
 	if (k && is_running(k)) {
 		k->bytes += bytes;
 		r = k->bytes > CAPTURE_BYTES ? -EFBIG : add_piece(k, np);
+		if (r == 0 && named_builder_bytes(k->sum) > CAPTURE_BYTES)
+			r = -EFBIG;
 	}
 	if (r == -EFBIG)
 		snprintf(k->c.why, sizeof(k->c.why), "it is shorter than asked for: it has become too large");

@@ -25,7 +25,7 @@ enum {
 	CAPTURE_WHY = 160,
 };
 #define CAPTURES_BYTES (UINT64_C(256) << 20) /* of these files */
-#define CAPTURE_BYTES (UINT64_C(64) << 20) /* of all pieces of one, as they come */
+#define CAPTURE_BYTES (UINT64_C(64) << 20) /* of all pieces of one, as they come, and of memory for their sum */
 
 struct capture_request {
 	int32_t pid;

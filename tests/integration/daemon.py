@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -165,15 +166,16 @@ def capture(daemon, tmp, pid, bad):
 
 
 def numbers(tmp, jvms, bad):
-    """The first process tells the keeper, which tells whoever asks."""
+    """The first process tells the keeper, which tells whoever asks. JVMs of other tests count until the worker has found that a rule leaves them out."""
     def ask(path):
         return history.get(tmp + "/run/s.sock", path)[2].decode()
 
-    if not jvm.wait_until(lambda: json.loads(ask("/api/v1/status"))["jvms"] == jvms, 10, 0.5):
+    if not jvm.wait_until(lambda: json.loads(ask("/api/v1/status"))["jvms"] >= jvms, 10, 0.5):
         bad.append("/api/v1/status: " + ask("/api/v1/status"))
     status = json.loads(ask("/api/v1/status"))
-    if status["cores_limit"] != 1 or status["over_limit"] or "\njsampler_jvms %d\n" % jvms not in ask("/metrics"):
-        bad.append("status %s, metrics %s" % (status, ask("/metrics")))
+    metrics = re.search(r"^jsampler_jvms (\d+)$", ask("/metrics"), re.M)
+    if status["cores_limit"] != 1 or status["over_limit"] or not metrics or int(metrics[1]) < jvms:
+        bad.append("status %s, metrics %s" % (status, metrics))
 
 
 def weigh(daemon, one, cpu_s, lost_s, bad):

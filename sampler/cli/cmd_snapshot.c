@@ -8,6 +8,7 @@
 #include "sampler/cli/cmd.h"
 #include "sampler/closed/opener.h"
 #include "sampler/closing/closing.h"
+#include "sampler/engine/frequency.h"
 #include "sampler/output/writer.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/readers/readers.h"
@@ -190,7 +191,7 @@ static int take_snapshot(const struct snapshot_options *o, struct err *err)
 		r = open_files(o, closing.opener, &files, err);
 	if (r == 0)
 		r = closing_fork(&closing, &(struct closing_targets){.pids = &pid, .n = 1}, err);
-	so.engine_options.period = UINT64_C(1000000000) / o->hz;
+	so.engine_options.period = frequency_period_ns(o->hz);
 	so.engine_options.confine_tracer = closing_tracer;
 	so.snapshot_samples = o->samples;
 	return r == 0 ? run_and_write(pid, &so, &closing, &files, err) : r;

@@ -12,6 +12,7 @@
 #include "sampler/output/columns.h"
 #include "sampler/output/flat.h"
 #include "sampler/session/session.h"
+#include "sampler/views/view_head.h"
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/buf.h"
@@ -395,6 +396,8 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 		flat_done(&f);
 	}
 	if (verbose) {
+		if (np->meta.period && view_is_time(&np->meta))
+			say("jsampler: period %.6g ms", (double)np->meta.period / 1e6);
 		print_exactness_details(&np->meta);
 		print_details(s);
 	}

@@ -67,9 +67,9 @@ def deviation(t, rate, divisor, seconds):
 
 
 def shares():
-    # Not 2000: at a divisor of the scheduler's tick (250 Hz), every wake-up that waits for a tick would have the same
-    # place between two samples for as long as the test lasts, and bursts -20 to +29 %.
-    rate, seconds = 1999, 6
+    # In step with the scheduler's tick (250 Hz), every wake-up that waits for a tick would have the same place between two
+    # samples for as long as the test lasts, and bursts -20 to +29 %: frequency_period_ns() sees to it.
+    rate, seconds = 2000, 6
     loads = [start("spin", 1), start("spin", 1), start("burst", 2), start("spin", 1)]
     other = start("spin", 1)
     divisors = [1, 1, 1, 4]

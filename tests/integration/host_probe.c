@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/engine/frequency.h"
 #include "sampler/engine/perf/events/perf_members.h"
 #include "sampler/engine/perf/perf_host.h"
 #include "sampler/model/raw_sample.h"
@@ -114,7 +115,7 @@ static uint64_t on_turn(void *ctx)
 
 static int begin(struct run *r, char **argv, struct err *err)
 {
-	const struct perf_host_options o = {.period_ns = 1000000000 / (uint64_t)atoi(argv[1]), .kernel = true};
+	const struct perf_host_options o = {.period_ns = frequency_period_ns((uint64_t)atoi(argv[1])), .kernel = true};
 	int e = perf_host_open(&o, &r->h, err);
 
 	for (int i = 0; argv[3 + i] && i < MOST && e == 0; i++) {

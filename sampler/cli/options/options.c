@@ -8,6 +8,7 @@
 
 #include "sampler/cli/options/hints.h"
 #include "sampler/engine/engine.h"
+#include "sampler/engine/frequency.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
 
@@ -93,7 +94,7 @@ static int parse_freq(const char *text, struct record_options *o, struct err *er
 		return err_set(err, -EINVAL, "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
 	if (o->period_ns)
 		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
-	o->period_ns = SECOND_NS / hz;
+	o->period_ns = frequency_period_ns(hz);
 	return 0;
 }
 
@@ -441,7 +442,7 @@ int record_options_parse(int argc, char **argv, struct record_options *ret, stru
 	if (r < 0)
 		return r;
 	if (!o.period_ns)
-		o.period_ns = SECOND_NS / 99;
+		o.period_ns = frequency_period_ns(99);
 	o.session.engine_options.period = is_time(o.session.engine_options.event) ? o.period_ns : o.event_count;
 	*ret = o;
 	return 0;

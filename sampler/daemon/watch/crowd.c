@@ -10,6 +10,7 @@
 
 #include "sampler/closing/closing.h"
 #include "sampler/daemon/watch/crowd_members.h"
+#include "sampler/engine/frequency.h"
 #include "sampler/engine/perf/events/perf_members.h"
 #include "sampler/model/raw_sample.h"
 #include "sampler/rights/descriptors.h"
@@ -270,7 +271,7 @@ static int start_broker(struct crowd *c, struct err *err)
 
 static int begin(struct crowd *c, struct err *err)
 {
-	const struct perf_host_options po = {.period_ns = SECOND_NS / c->o->hz, .kernel = true};
+	const struct perf_host_options po = {.period_ns = frequency_period_ns(c->o->hz), .kernel = true};
 	const struct session_options so = {
 		.engine_options = {.event = "cpu", .period = po.period_ns, .kernel = true},
 		.profile = {.threads = true},

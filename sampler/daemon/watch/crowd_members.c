@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/engine/frequency.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/session_hosted.h"
@@ -17,7 +18,6 @@ enum {
 	ALONE_MIN = 50, /* samples of a step, of which one in ALONE_SHARE has to be read while the thread waits */
 	ALONE_SHARE = 20,
 };
-#define SECOND_NS UINT64_C(1000000000)
 #define COST_NS UINT64_C(1000000) /* the least that is reported */
 
 struct member *member_find(const struct crowd *c, pid_t pid)
@@ -49,7 +49,7 @@ void crowd_report(const struct crowd *c, const struct member *m, enum crowd_repo
 
 static uint64_t period_of(const struct crowd *c, uint32_t divisor)
 {
-	return SECOND_NS / c->o->hz * divisor;
+	return frequency_period_ns(c->o->hz) * divisor;
 }
 
 static void member_free(struct member *m)

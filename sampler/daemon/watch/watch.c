@@ -10,6 +10,7 @@
 #include "sampler/closing/closing.h"
 #include "sampler/daemon/watch/feed_out.h"
 #include "sampler/daemon/watch/watched.h"
+#include "sampler/engine/frequency.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/session.h"
@@ -111,7 +112,7 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 	const struct closing_targets targets = {.pids = &o->pid, .n = 1};
 	struct session_options so = {
 		.engine = &engine_perf_ops,
-		.engine_options = {.event = "cpu", .period = SECOND_NS / o->hz, .kernel = true},
+		.engine_options = {.event = "cpu", .period = frequency_period_ns(o->hz), .kernel = true},
 		.profile = {.threads = true},
 		.slice_ns = o->capture_ns ? 0 : FEED_SLICE_NS,
 		.slice_lead_ns = FEED_LEAD_NS,

@@ -13,6 +13,7 @@
 
 #include "jvm-bridge/host/base/address.h"
 #include "jvm-bridge/host/base/libc_old.h"
+#include "jvm-bridge/host/stacks/records.h"
 
 #ifdef __x86_64__
 
@@ -82,6 +83,7 @@ void walk_init(uint64_t env_distance)
 
 	if (atomic_load(&walk.ready))
 		return;
+	records_init();
 	walk.env = env_distance;
 	walk.pid = getpid();
 	if (!jvm_fields_find(stack, 2) || !code_bounds())
@@ -154,10 +156,31 @@ struct place {
 	unsigned tries;
 };
 
+static jint trace_at(struct place *p, uint64_t pc)
+{
+	JVMPI_CallTrace trace = {p->env, 0, p->frames};
+
+	p->context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+	walk.get(&trace, p->depth, &p->context);
+	return trace.num_frames;
+}
+
+/* With the registers of the context, and the record that fits pc best. */
+static jint trace_near(struct place *p, uint64_t pc)
+{
+	jint n = trace_at(p, pc), better;
+	uint64_t near = n > 0 ? record_near(pc) : pc;
+
+	if (near == pc)
+		return n;
+	better = trace_at(p, near);
+	return better > 0 ? better : trace_at(p, pc);
+}
+
 /* With the return address in the word at `at`. 0: not from there. */
 static jint try_caller(struct place *p, uint64_t at, uint64_t fp)
 {
-	JVMPI_CallTrace trace = {p->env, 0, p->frames};
+	jint n;
 	uint64_t v;
 
 	if (at % 8 || at < p->sp || at + 8 > p->base)
@@ -166,11 +189,10 @@ static jint try_caller(struct place *p, uint64_t at, uint64_t fp)
 	if (!is_return(v) || ++p->tries > TRIES)
 		return 0;
 	/* One less: the JVM looks for the place that belongs to what follows. */
-	p->context.uc_mcontext.gregs[REG_RIP] = (greg_t)(v - 1);
 	p->context.uc_mcontext.gregs[REG_RSP] = (greg_t)(at + 8);
 	p->context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
-	walk.get(&trace, p->depth, &p->context);
-	return trace.num_frames > 0 ? trace.num_frames : 0;
+	n = trace_near(p, v - 1);
+	return n > 0 ? n : 0;
 }
 
 static jint from_stub(struct place *p, const struct stub *s)
@@ -212,15 +234,13 @@ static jint from_caller(struct place *p)
 
 jint walk_here(JNIEnv *env, JVMPI_CallFrame *frames, jint depth, const void *ucontext)
 {
-	JVMPI_CallTrace trace = {env, 0, frames};
 	struct place p = {.env = env, .frames = frames, .depth = depth};
 	uint64_t thread = (uint64_t)(uintptr_t)env - walk.env;
 	const greg_t *regs;
-	jint n;
+	jint n, found;
 
 	memcpy(&p.context, ucontext, sizeof(p.context));
-	walk.get(&trace, depth, &p.context);
-	n = trace.num_frames;
+	n = trace_near(&p, (uint64_t)p.context.uc_mcontext.gregs[REG_RIP]);
 	if ((n != UNKNOWN_JAVA && n != NOT_WALKABLE_JAVA) || !atomic_load(&walk.ready))
 		return n;
 	regs = p.context.uc_mcontext.gregs;
@@ -231,8 +251,8 @@ jint walk_here(JNIEnv *env, JVMPI_CallFrame *frames, jint depth, const void *uco
 	/* A handler on a stack of its own may have been interrupted. */
 	if (p.sp % 8 || p.sp >= p.base || p.base - p.sp > jvm_word(thread + walk.size))
 		return n;
-	trace.num_frames = from_caller(&p);
-	return trace.num_frames > 0 ? trace.num_frames : n;
+	found = from_caller(&p);
+	return found > 0 ? found : n;
 }
 
 #else

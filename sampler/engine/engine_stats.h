@@ -29,8 +29,6 @@ struct engine_stats {
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */
 	const char *unit; /* of weights: "ns", "cycles", "page-faults", a tracepoint's name; lives as
 			   * long as the engine. May be NULL (replay) */
-	/* Stacks deeper than their copy, and those of them whose rest was read in time and fitted. */
-	uint64_t deep_stacks, deep_joined;
 	struct suspend_stats suspend; /* suspend only */
 	uint64_t helper_cpu_ns; /* CPU time of the process that stops threads, if it is one of its own */
 };

@@ -15,7 +15,6 @@ struct unwinder {
 	struct walker w; /* frames, caches and borrowed parts are kept; the rest is set for each walk */
 	struct mem *mem;
 	struct unwinder_options options;
-	struct unwinder_stats stats;
 	uint64_t now_ns; /* read once for a batch of samples; not later than now */
 };
 
@@ -61,11 +60,6 @@ void unwinder_free(struct unwinder *u)
 	pc_cache_free(u->w.rows);
 	free(u->w.frames);
 	free(u);
-}
-
-struct unwinder_stats unwinder_stats(const struct unwinder *u)
-{
-	return u->stats;
 }
 
 static bool is_barrier(const struct walker *w, const struct code *c)
@@ -213,7 +207,6 @@ static int walk_consistent(struct unwinder *u, const struct raw_sample *s, int32
 		return walk_once(u, s, ns_tid);
 	set_walk_times(u, s);
 	for (int walks = 0; walks < MAX_WALKS; walks++) {
-		u->stats.retries += walks > 0;
 		hotspot_walk_begin(u->w.hs);
 		int r = walk_once(u, s, ns_tid);
 
@@ -253,8 +246,4 @@ void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_ti
 		ret->fail_pc = walker_pc(w);
 		ret->fail_sp = walker_sp(w);
 	}
-	u->stats.walks++;
-	u->stats.frames += w->n;
-	u->stats.anchors += w->resynchronised;
-	u->stats.ends[end]++;
 }

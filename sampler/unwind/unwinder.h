@@ -44,10 +44,4 @@ void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_ti
 /* Adds a synthetic root frame to the last walk. False: no room. */
 bool unwinder_add_root(struct unwinder *u, struct walk *w, enum frame_mark mark, uint32_t id);
 
-struct unwinder_stats {
-	uint64_t walks, frames, retries, anchors; /* anchors: walks that continued from a frame anchor */
-	uint64_t ends[WALK_ENDS];
-};
-struct unwinder_stats unwinder_stats(const struct unwinder *u);
-
 #endif

@@ -61,7 +61,7 @@ struct test {
 
 	uint64_t java, native, steps, failures;
 	uint64_t kind[BLOB_BUFFER + 1];
-	uint64_t walk_ns, frames;
+	uint64_t walks, walk_ns, frames;
 };
 
 static bool wait_stop(struct test *t, int *status)
@@ -103,6 +103,7 @@ static void walk(struct test *t)
 	unwinder_walk(t->v.unwinder, &s, t->ns_tid, &t->walk);
 	t->walk_ns += clock_thread_cpu_ns() - start;
 	t->frames += t->walk.n;
+	t->walks++;
 	t->n_names = view_names(&t->v, &t->walk, t->name, MAX_NAMES, &t->physical);
 }
 
@@ -290,13 +291,12 @@ static void print_summary(const struct test *t)
 					   "stub",        "runtime",        "deopt",
 					   "safepoint",   "exception",      "upcall",
 					   "buffer"};
-	uint64_t walks = unwinder_stats(t->v.unwinder).walks;
 
 	printf("%llu instructions, %llu walks in generated code, %llu native instructions, %llu failures",
 	       (unsigned long long)t->steps, (unsigned long long)t->java, (unsigned long long)t->native,
 	       (unsigned long long)t->failures);
-	printf("; %.1f us a walk of %.1f frames\n   ", walks ? (double)t->walk_ns / 1e3 / (double)walks : 0,
-	       walks ? (double)t->frames / (double)walks : 0);
+	printf("; %.1f us a walk of %.1f frames\n   ", t->walks ? (double)t->walk_ns / 1e3 / (double)t->walks : 0,
+	       t->walks ? (double)t->frames / (double)t->walks : 0);
 	for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++)
 		if (t->kind[i])
 			printf(" %s %llu", kind[i], (unsigned long long)t->kind[i]);

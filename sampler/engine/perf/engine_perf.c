@@ -361,8 +361,6 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.unit = p->unit,
 		.cpu_begin_ns = d.cpu_begin_ns,
 		.cpu_end_ns = d.cpu_end_ns,
-		.deep_stacks = d.in.cut,
-		.deep_joined = d.in.rest_joined,
 	};
 
 	s.lost = s.lost_ring + s.lost_queue;

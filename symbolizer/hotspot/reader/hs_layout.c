@@ -81,8 +81,6 @@ struct row {
 static const struct row rows[] = {
 	ANY_S(cache_heaps, "CodeCache", "_heaps", 8, G_HEAPS),
 	ANY_S(cache_heap, "CodeCache", "_heap", 8, G_HEAPS), /* 8 */
-	OPT_S(cache_low, "CodeCache", "_low_bound", 8),
-	OPT_S(cache_high, "CodeCache", "_high_bound", 8),
 	OPT(garray_len, "GrowableArrayBase", "_len", 4),
 	OPT(garray_len, "GenericGrowableArray", "_len", 4), /* 8 to 15 */
 	OPT(garray_data, "GrowableArray<int>", "_data", 8),
@@ -271,7 +269,6 @@ static const struct row rows[] = {
 	REQ_S(vm_release, "Abstract_VM_Version", "_s_vm_release", 8),
 	OPT_S(vm_info, "Abstract_VM_Version", "_s_internal_vm_info_string", 8),
 	OPT_S(vm_major, "Abstract_VM_Version", "_vm_major_version", 4),
-	OPT_S(jdk_version, "JDK_Version", "_current", 4),
 	ANY_S(flags_array, "JVMFlag", "flags", 8, G_FLAGS),
 	ANY_S(flags_array, "Flag", "flags", 8, G_FLAGS), /* 8 */
 	OPT_S(flags_count, "JVMFlag", "numFlags", 8),
@@ -357,7 +354,6 @@ static const struct constant_row constants[] = {
 	CONSTANT(trap_unstable_if, "Deoptimization::Reason_unstable_if"),
 	CONSTANT(trap_fused_if, "Deoptimization::Reason_unstable_fused_if"), /* 11+ */
 	CONSTANT(ff_initialized, "FieldInfo::FieldFlags::_ff_initialized"),
-	CONSTANT(ff_injected, "FieldInfo::FieldFlags::_ff_injected"),
 	CONSTANT(ff_generic, "FieldInfo::FieldFlags::_ff_generic"),
 	CONSTANT(ff_contended, "FieldInfo::FieldFlags::_ff_contended"),
 };

@@ -29,7 +29,7 @@ struct hs_constant {
 
 struct hs_layout {
 	/* code cache */
-	struct hs_field cache_heap, cache_heaps, cache_low, cache_high; /* statics */
+	struct hs_field cache_heap, cache_heaps; /* statics */
 	struct hs_field garray_len, garray_data;
 	struct hs_field heap_memory, heap_segmap, heap_log2_segment;
 	struct hs_field block_length, block_used;
@@ -98,7 +98,7 @@ struct hs_layout {
 	struct hs_field klass_cld, cld_loader, cld_next;
 
 	/* version, flags: statics, then fields */
-	struct hs_field vm_release, vm_info, vm_major, jdk_version;
+	struct hs_field vm_release, vm_info, vm_major;
 	struct hs_field flags_array, flags_count, flag_name, flag_addr, flag_origin, flag_type;
 	bool flag_type_is_text;
 	struct hs_field args_array, args_count, java_command; /* statics */
@@ -118,7 +118,7 @@ struct hs_layout {
 		struct hs_constant trap_reason_shift, trap_reason_bits;
 		struct hs_constant trap_predicate, trap_profile_predicate, trap_loop_limit, trap_vectorization,
 			trap_long_loop, trap_unstable_if, trap_fused_if;
-		struct hs_constant ff_initialized, ff_injected, ff_generic, ff_contended; /* bits */
+		struct hs_constant ff_initialized, ff_generic, ff_contended; /* bits */
 	} c;
 };
 

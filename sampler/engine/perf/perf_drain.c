@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
@@ -35,6 +36,7 @@ enum {
 	IDLE_ROUNDS = 16,
 	SWEEP_EVERY = 16, /* rounds between looks for followed processes that have ended */
 	ALIVE_EVERY = 10, /* rounds between looks at a target without a pidfd */
+	MS_NS = 1000000,
 	SPINS = 2000, /* about 0.1 ms */
 };
 
@@ -44,6 +46,7 @@ enum {
 #define TAG_FORK (UINT64_MAX - 2)
 
 #define YOUNG_NS UINT64_C(500000000)
+#define STEP_NS UINT64_C(20000000) /* a wait that long leaves any period's step */
 
 /* State of one ring, apart from its content. */
 struct ring_state {
@@ -281,26 +284,42 @@ static void adapt(struct perf_drain *d)
 }
 
 /*
- * Irregular on purpose, and so short that rings rarely fill and wake this thread. If this program's work always
- * followed a sampling interrupt, it would never be sampled itself, or always if in step with the timer, and the
- * target's share of the CPU would be wrong (by 6 % at 99 Hz, measured).
+ * Irregular on purpose, also within a period. If this program's work always followed a sampling interrupt, it would
+ * never be sampled itself, or always if in step with the timer, and the target's share of the CPU would be wrong (by
+ * 6 % at 99 Hz, measured).
  */
-static uint32_t next_pause_ms(struct perf_drain *d)
+static struct timespec next_pause(struct perf_drain *d)
 {
 	uint32_t most = d->empty_rounds < IDLE_ROUNDS ? d->pause_ms : IDLE_PAUSE_MS;
 	const struct perf_follow *f = perf_attach_follow(d->attach);
 
 	if (f && f->family.last_ns && clock_monotonic_ns() - f->family.last_ns < YOUNG_NS && most > YOUNG_PAUSE_MS)
 		most = YOUNG_PAUSE_MS;
-	return most / 2 + random_below(&d->random, most / 2 + 1) + 1;
+	most *= MS_NS / 2;
+	return (struct timespec){.tv_nsec = most + random_below(&d->random, most + MS_NS)};
+}
+
+/*
+ * A ring wakes this thread each time that a quarter of it has been written, read or not, and right after a sample.
+ * Its work must not follow that sample at once.
+ */
+static void leave_step(struct perf_drain *d)
+{
+	uint64_t step = d->policy.period < STEP_NS ? d->policy.period : STEP_NS;
+	struct timespec pause = {.tv_nsec = random_below(&d->random, (uint32_t)step)};
+
+	if (d->policy.clock)
+		nanosleep(&pause, NULL);
 }
 
 /* Returns whether only forks and exits have woken it. */
 static bool wait_rings(struct perf_drain *d)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(d->epoll_fd, events, 16, (int)next_pause_ms(d));
-	bool forks = n > 0;
+	struct pollfd p = {.fd = d->epoll_fd, .events = POLLIN};
+	struct timespec pause = next_pause(d);
+	int n = ppoll(&p, 1, &pause, NULL) > 0 ? epoll_wait(d->epoll_fd, events, 16, 0) : 0;
+	bool forks = n > 0, rings = n > 0;
 
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == TAG_END) {
@@ -308,8 +327,11 @@ static bool wait_rings(struct perf_drain *d)
 			epoll_ctl(d->epoll_fd, EPOLL_CTL_DEL, d->pid_fd, NULL);
 		}
 		forks &= events[i].data.u64 == TAG_FORK;
+		rings &= events[i].data.u64 < TAG_FORK;
 		forget_fd(d, &events[i]);
 	}
+	if (rings)
+		leave_step(d);
 	return forks;
 }
 

@@ -198,10 +198,9 @@ def holds_while_recording(what, find, target, command):
               [{k: f.get(k) for k in ("Name", "Pid", "Uid", "CapEff", "NoNewPrivs", "Seccomp")} | open_files(int(f["Pid"]))
                for f in map(fields, descendants(p.pid)) if f])
     finally:
-        p.terminate()
-        p.communicate()
-        target.kill()
+        target.kill() # which ends the recording; a signal would reach what stands for sudo alone
         target.wait()
+        p.communicate()
 
 
 def tracing():
@@ -487,25 +486,33 @@ def killed_alone(what, args, target=None, writes=True, seconds=0.6, wrap=lambda 
     check("%s, each process killed alone, %d times: nothing is left" % (what, rounds), not left, left)
 
 
-def kills_while_sampling():
+def kills_with_target(what, args, **how):
     target = busy_process(OTHER_USER)
     try:
-        # An end by itself falls into the time in which they are killed.
-        # Before its execve(2) the command is one of them, too: what it has started goes with it, or would be sampled for good.
-        command = ["--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
-        killed_alone("record -- COMMAND", ["record", "-F", "99", *command])
-        killed_alone("user, record -- COMMAND", ["record", "-F", "99", *command], wrap=as_user)
-        killed_alone("user, record -e wall -- COMMAND", ["record", "-e", "wall", "-i", "5ms", *command], wrap=as_user)
-        killed_alone("record -p", ["record", "-F", "99", "-d", "0.4", "-p", str(target.pid)], target.pid)
-        killed_alone("record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4", "-p", str(target.pid)], target.pid)
-        killed_alone("record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4", "-p",
-                                                 str(target.pid)], target.pid)
-        killed_alone("snapshot", ["snapshot", "-p", str(target.pid)], target.pid)
-        killed_alone("list", ["list"], target.pid, writes=False, seconds=0.15)
-        killed_alone("doctor", ["doctor", "-p", str(target.pid)], target.pid, writes=False, seconds=0.4)
+        killed_alone(what, [*args, "-p", str(target.pid)] if args != ["list"] else args, target.pid, **how)
     finally:
         target.kill()
         target.wait()
+
+
+def kills_while_sampling():
+    # An end by itself falls into the time in which they are killed.
+    # Before its execve(2) the command is one of them, too: what it has started goes with it, or would be sampled for good.
+    command = ["--", "timeout", "0.4", "setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
+    # They wait most of the time.
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        wait_for = [
+            pool.submit(killed_alone, "record -- COMMAND", ["record", "-F", "99", *command]),
+            pool.submit(killed_alone, "user, record -- COMMAND", ["record", "-F", "99", *command], wrap=as_user),
+            pool.submit(killed_alone, "user, record -e wall -- COMMAND", ["record", "-e", "wall", "-i", "5ms", *command], wrap=as_user),
+            pool.submit(kills_with_target, "record -p", ["record", "-F", "99", "-d", "0.4"]),
+            pool.submit(kills_with_target, "record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4"]),
+            pool.submit(kills_with_target, "record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4"]),
+            pool.submit(kills_with_target, "snapshot", ["snapshot"]),
+            pool.submit(kills_with_target, "list", ["list"], writes=False, seconds=0.15),
+            pool.submit(kills_with_target, "doctor", ["doctor"], writes=False, seconds=0.4)]
+        for each in wait_for:
+            each.result()
 
 
 def kills():

@@ -42,7 +42,7 @@ struct readers {
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
 	bool native_image; /* GraalVM's: no libjvm.so to read */
 	bool exported_only; /* of libjvm.so: enough for the version, but not for the names of stubs, and far less to read */
-	bool was_absent; /* no JVM was found earlier, or the process may be one that has just started */
+	bool was_absent; /* no JVM was found earlier */
 	unsigned doubts; /* failed attempts to read a JVM that has just started */
 };
 

@@ -50,7 +50,6 @@ struct session_options {
 	/* Until its execve(2) the process runs this program's own code, so earlier samples are not the target's (perf
 	 * engine). */
 	bool launched;
-	bool may_start; /* the process may have just started, with its loader still at work */
 	bool only_jvm; /* a process that has no libjvm.so mapped is refused; execve(2) ends sampling */
 	bool follow; /* sample the processes that it starts, too (perf engine) */
 	const pid_t *apart; /* except these, which have sessions of their own (borrowed) */

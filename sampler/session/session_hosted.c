@@ -99,11 +99,9 @@ static int open_parts(struct session *s, struct shared_dsos *dsos, struct err *e
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
-	if (r < 0)
-		return r;
-	readers_share(s->readers, dsos);
-	s->readers->was_absent = s->o.may_start;
-	return 0;
+	if (r == 0)
+		readers_share(s->readers, dsos);
+	return r;
 }
 
 int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret, struct err *err)

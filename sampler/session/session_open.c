@@ -114,8 +114,6 @@ static int open_readers(struct session *s, struct err *err)
 		bool ended;
 
 		r = readers_open(s->proc, session_unwinder_options(s), s->files, s->o.snapshot, &s->readers, err);
-		if (r == 0)
-			s->readers->was_absent = s->o.may_start;
 		if (r == 0 || clock_monotonic_ns() >= end_ns)
 			return r;
 		ended = proc_first_ended(s->proc);

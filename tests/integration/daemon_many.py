@@ -203,21 +203,6 @@ def starts(jdk, classes, tmp, load):
     return bad
 
 
-def brief(jdk, classes, tmp, _load):
-    """JVMs are sampled before the next look at all processes, which comes once a second."""
-    d = begin(tmp)
-    time.sleep(2)
-    in_time = 0
-    for _ in range(8):
-        j = one.Busy(jdk, classes)
-        while not (found := bool(d.worker(j.pid))) and jvm.cpu_seconds(j.pid) < 0.4:
-            time.sleep(0.01)
-        in_time += found
-        j.stop()
-    d.stop()
-    return [] if in_time >= 7 else ["of 8 JVMs, only %d were sampled before they had used 0.4 s of CPU time" % in_time]
-
-
 def pids_left(worker, pids):
     return one.pids_of(worker) & set(pids)
 
@@ -383,7 +368,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, starts, brief, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, starts, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

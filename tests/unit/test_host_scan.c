@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/daemon/host/credit.h"
 #include "sampler/daemon/host/fair.h"
 #include "sampler/daemon/host/scan.h"
 #include "symbolizer/base/err.h"
@@ -121,58 +120,6 @@ static void a_flood_does_not_delay_others(void **state)
 	scan_free(s);
 }
 
-/* --- between turns --- */
-
-struct count {
-	pid_t pid;
-	int n;
-};
-
-static void counted(void *ctx, const struct scan_found *f)
-{
-	struct count *c = ctx;
-
-	c->n += f->pid == c->pid;
-}
-
-static void looks_at_once(void **state)
-{
-	struct scan *s = scan_new();
-	struct count c = {.pid = start_java(getuid())};
-
-	(void)state;
-	wait_for_start(c.pid);
-	scan_some(s, NULL, 0, counted, &c);
-	assert_int_equal(c.n, 0);
-	for (int i = 0; i < 10 && !c.n; i++)
-		scan_some(s, &c.pid, 1, counted, &c);
-	assert_int_equal(c.n, 1);
-	kill(c.pid, SIGKILL);
-	waitpid(c.pid, NULL, 0);
-	scan_free(s);
-}
-
-static void has_a_limit(void **state)
-{
-	uint64_t now = 7 * UINT64_C(1000000000), spent = 0;
-	struct credit c = {0};
-
-	(void)state;
-	while (credit_left(&c, now) && spent < 2 * CREDIT_NS) {
-		credit_spend(&c, 3000000);
-		spent += 3000000;
-	}
-	assert_in_range(spent, CREDIT_NS, CREDIT_NS + 3000000);
-	for (spent = 0; now < 107 * UINT64_C(1000000000); now += 50000000)
-		if (credit_left(&c, now)) {
-			credit_spend(&c, 3000000);
-			spent += 3000000;
-		}
-	assert_in_range(spent, 950000000, 1050000000); /* of 100 s, 1 % */
-	assert_true(credit_left(&c, now + 1000 * UINT64_C(1000000000)));
-	assert_int_equal(c.spent_ns, 0);
-}
-
 static int set_up(void **state)
 {
 	char command[160];
@@ -197,8 +144,6 @@ int main(void)
 		cmocka_unit_test(users_take_turns),
 		cmocka_unit_test(who_takes_long_is_last),
 		cmocka_unit_test(a_flood_does_not_delay_others),
-		cmocka_unit_test(looks_at_once),
-		cmocka_unit_test(has_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

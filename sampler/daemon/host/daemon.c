@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -19,7 +18,6 @@
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/service/notify.h"
-#include "sampler/engine/perf/events/map_watch.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -33,10 +31,7 @@
 
 #define NUMBERS_NS (5 * SECOND_NS)
 
-enum { MESSAGES_AT_ONCE = 500, STARTS_MAX = 32, FIRST_START = 3 };
-#define STARTS_NS                                                                                                      \
-	(SECOND_NS /                                                                                                   \
-	 20) /* between two looks at what is mapped, so that many programs that start wake nobody for each */
+enum { MESSAGES_AT_ONCE = 500 };
 
 struct daemon {
 	const struct daemon_options *o;
@@ -46,10 +41,6 @@ struct daemon {
 	struct targets targets;
 	struct capturing capturing;
 	struct scan *scan;
-	struct map_watch starts; /* n 0: only a turn of the scan finds JVMs */
-	bool starts_due; /* there is something to read */
-	uint64_t starts_ns; /* when to listen to it again; CLOCK_MONOTONIC */
-	struct pollfd *polled; /* FIRST_START, and one for each of its rings */
 	int signals;
 	bool stop;
 	uint64_t scan_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
@@ -142,19 +133,6 @@ static int open_signals(struct daemon *d, struct err *err)
 	return d->signals < 0 ? err_set(err, -errno, "cannot wait for signals: %m") : 0;
 }
 
-/* What wakes the loop: signals, workers, keeper, and rings. */
-static int open_starts(struct daemon *d, struct err *err)
-{
-	struct err why = {0};
-
-	if (map_watch_open(&d->starts, "libjvm.so", &why) < 0) {
-		log_info("JVMs are found up to a second after their start: %s", why.msg);
-		map_watch_close(&d->starts);
-	}
-	d->polled = calloc(FIRST_START + d->starts.n, sizeof(*d->polled));
-	return d->polled ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
 static int begin(struct daemon *d, struct err *err)
 {
 	struct config *c = NULL;
@@ -172,8 +150,6 @@ static int begin(struct daemon *d, struct err *err)
 	d->scan = scan_new();
 	if (r == 0 && !d->scan)
 		r = err_set(err, -ENOMEM, "out of memory");
-	if (r == 0)
-		r = open_starts(d, err);
 	if (r == 0)
 		r = open_signals(d, err);
 	if (r == 0)
@@ -232,8 +208,6 @@ static void done(struct daemon *d)
 	keeping_close(&d->keeping);
 	targets_done(&d->targets);
 	scan_free(d->scan);
-	map_watch_close(&d->starts);
-	free(d->polled);
 	config_free(d->config);
 	notify_close(&d->notify);
 	close_at_exit(&d->signals);
@@ -287,16 +261,6 @@ static void tell_numbers(struct daemon *d, uint64_t now)
 	notify_status(&d->notify, status);
 }
 
-static void look_at_starts(struct daemon *d)
-{
-	pid_t pids[STARTS_MAX];
-	size_t n = map_watch_read(&d->starts, pids, STARTS_MAX);
-
-	scan_some(d->scan, pids, n, found, d);
-	d->starts_due = false;
-	d->starts_ns = clock_monotonic_ns() + STARTS_NS;
-}
-
 static void turn(struct daemon *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -304,8 +268,6 @@ static void turn(struct daemon *d)
 
 	if (keeping_turn(&d->keeping, &err) < 0)
 		log_error("%s", err.msg);
-	if (d->starts_due)
-		look_at_starts(d);
 	if (now >= d->scan_ns) {
 		d->scan_ns = now + SECOND_NS;
 		if (scan_turn(d->scan, found, d, &err) < 0)
@@ -322,34 +284,17 @@ static void turn(struct daemon *d)
 	}
 }
 
-/* For a while after they were read, rings are not listened to. What they get meanwhile is said afterwards. */
-static void wait_for_something(struct daemon *d)
-{
-	uint64_t now = clock_monotonic_ns(), until = d->scan_ns;
-	bool pause = d->starts.n && now < d->starts_ns;
-	size_t n = FIRST_START + (pause ? 0 : d->starts.n);
-
-	d->polled[0].fd = d->signals;
-	d->polled[1].fd = targets_fd(&d->targets);
-	d->polled[2].fd = d->keeping.control;
-	for (size_t i = 0; i < n; i++) {
-		if (i >= FIRST_START)
-			d->polled[i].fd = d->starts.fds[i - FIRST_START];
-		d->polled[i].events = POLLIN;
-	}
-	if (pause && d->starts_ns < until)
-		until = d->starts_ns;
-	if (poll(d->polled, n, until > now ? (int)((until - now) / 1000000) + 1 : 0) <= 0)
-		return;
-	for (size_t i = FIRST_START; i < n; i++)
-		d->starts_due |= d->polled[i].revents & POLLIN;
-}
-
 static void loop(struct daemon *d)
 {
+	struct pollfd p[] = {{.fd = d->signals, .events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
-		wait_for_something(d);
+		uint64_t now = clock_monotonic_ns();
+
+		p[1].fd = targets_fd(&d->targets);
+		p[2].fd = d->keeping.control;
+		poll(p, 3, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
 		take_signals(d);
 		if (!d->stop)
 			turn(d);

@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "sampler/closing/closing.h"
-#include "sampler/daemon/host/credit.h"
 #include "sampler/daemon/host/fair.h"
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
@@ -19,7 +17,6 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define DELAY_MAX_NS (32 * SECOND_NS)
 #define PATIENCE_NS SECOND_NS /* for one turn; what it did not get to comes with the next one */
-#define SOME_NS (SECOND_NS / 4) /* likewise, between turns */
 #define LAST_NS (60 * SECOND_NS) /* for so long a user comes last whose process could not be looked at */
 
 struct seen {
@@ -40,7 +37,6 @@ struct scan {
 	VEC(int64_t) owners; /* of those */
 	VEC(struct slow) slow;
 	uint64_t now_ns;
-	struct credit credit; /* for looking between turns */
 	void (*found)(void *ctx, const struct scan_found *f);
 	void *ctx;
 };
@@ -192,13 +188,13 @@ static void stuck(void *ctx, pid_t pid, int signal)
 {
 	struct scan *s = ctx;
 	struct seen *p = find(s, pid);
-	int64_t owner = p ? p->owner : each_process_owner(pid);
 
 	(void)signal;
-	if (p)
-		set_next(p, s->now_ns);
-	if (!is_slow(s, owner))
-		(void)vec_push(&s->slow, ((struct slow){owner, s->now_ns + LAST_NS}));
+	if (!p)
+		return;
+	set_next(p, s->now_ns);
+	if (!is_slow(s, p->owner))
+		(void)vec_push(&s->slow, ((struct slow){p->owner, s->now_ns + LAST_NS}));
 }
 
 void scan_again(struct scan *s, pid_t pid)
@@ -209,25 +205,21 @@ void scan_again(struct scan *s, pid_t pid)
 		p->next_ns = p->delay_ns = 0;
 }
 
-static struct each_process look_at(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx)
+int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
 {
+	struct each_process e = {.ctx = s,
+				 .record = sizeof(struct inspect_outline),
+				 .begin = closing_for_names,
+				 .look = look,
+				 .found = looked,
+				 .stuck = stuck};
+	size_t left = 0;
+	int r;
+
 	s->now_ns = clock_monotonic_ns();
 	s->found = found;
 	s->ctx = ctx;
-	return (struct each_process){.ctx = s,
-				     .record = sizeof(struct inspect_outline),
-				     .begin = closing_for_names,
-				     .look = look,
-				     .found = looked,
-				     .stuck = stuck};
-}
-
-int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
-{
-	struct each_process e = look_at(s, found, ctx);
-	size_t left = 0;
-	int r = list_processes(s, err);
-
+	r = list_processes(s, err);
 	if (r < 0)
 		return r;
 	if (!choose(s))
@@ -235,52 +227,4 @@ int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *
 	e.owners = s->owners.v;
 	e.deadline_ns = clock_monotonic_ns() + PATIENCE_NS;
 	return s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
-}
-
-/* --- between turns --- */
-
-static uint64_t spent_ns(const struct rusage *u)
-{
-	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * SECOND_NS +
-	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
-}
-
-/* This process's, and that of the children that look. */
-static uint64_t cpu_ns(void)
-{
-	struct rusage own = {0}, children = {0};
-
-	getrusage(RUSAGE_SELF, &own);
-	getrusage(RUSAGE_CHILDREN, &children);
-	return spent_ns(&own) + spent_ns(&children);
-}
-
-/* Of a user whose process could not be looked at, nothing: one such process would hold up everything else again and again. */
-static void choose_told(struct scan *s, const pid_t *pids, size_t n)
-{
-	s->next.n = s->owners.n = 0;
-	for (size_t i = 0; i < n; i++) {
-		int64_t owner = each_process_owner(pids[i]);
-
-		if (is_slow(s, owner) || !vec_push(&s->owners, owner) || !vec_push(&s->next, pids[i]))
-			continue;
-		scan_again(s, pids[i]);
-	}
-}
-
-void scan_some(struct scan *s, const pid_t *pids, size_t n, void (*found)(void *ctx, const struct scan_found *f),
-	       void *ctx)
-{
-	struct each_process e = look_at(s, found, ctx);
-	uint64_t before = cpu_ns();
-	size_t left = 0;
-
-	if (!n || !credit_left(&s->credit, s->now_ns))
-		return;
-	choose_told(s, pids, n);
-	e.owners = s->owners.v;
-	e.deadline_ns = s->now_ns + SOME_NS;
-	if (s->next.n)
-		(void)each_process(s->next.v, s->next.n, &e, &left, NULL);
-	credit_spend(&s->credit, cpu_ns() - before);
 }

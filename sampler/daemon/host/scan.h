@@ -2,7 +2,6 @@
 #define JS_HOST_SCAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,11 +27,5 @@ void scan_again(struct scan *s, pid_t pid); /* looks at it in the next turn, as 
 
 /* About once a second. found() is called for each process that may be a JVM, again and again. 0 or -errno. */
 int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err);
-/*
- * Looks at once at processes that something tells are JVMs. Any program may bring that about, so what it costs has a limit: beyond that, turns find them as if
- * nothing had been told.
- */
-void scan_some(struct scan *s, const pid_t *pids, size_t n, void (*found)(void *ctx, const struct scan_found *f),
-	       void *ctx);
 
 #endif

@@ -279,7 +279,6 @@ static int begin(struct crowd *c, struct err *err)
 		.slice_lead_ns = FEED_LEAD_NS,
 		.bridge = BRIDGE_OFF,
 		.jsampler_command = "jsampler daemon",
-		.may_start = true,
 		.files = &c->files,
 	};
 	int r;

@@ -120,7 +120,6 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 		.turn_ctx = w,
 		.bridge = BRIDGE_OFF,
 		.jsampler_command = "jsampler daemon",
-		.may_start = true,
 	};
 	int r = closing_fork(c, &targets, err);
 

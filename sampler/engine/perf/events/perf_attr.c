@@ -116,13 +116,6 @@ void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *a)
 	a->wakeup_watermark = 1;
 }
 
-void perf_attr_maps(const struct perf_config *c, struct perf_event_attr *a)
-{
-	perf_attr_leader(c, false, a);
-	a->mmap = 1;
-	a->wakeup_watermark = 1;
-}
-
 static int open_here(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
 {
 	CLEANUP(close_at_exit) int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);

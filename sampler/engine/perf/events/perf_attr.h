@@ -62,9 +62,6 @@ void perf_attr_leader(const struct perf_config *c, bool sideband, struct perf_ev
 /* The same, for a ring with only fork and exit records, each of which wakes the reader. */
 void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
 
-/* The same, for a ring with only files that are mapped as code. */
-void perf_attr_maps(const struct perf_config *c, struct perf_event_attr *ret);
-
 /* perf_event_open(2) with close-on-exec, by the deputy if there is one. filter_fd: the event's eBPF program; -1:
  * none. Returns a descriptor or -errno. */
 int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);

@@ -45,9 +45,6 @@ struct perf_record {
 	uint32_t cpu;
 	uint64_t lost, counted;
 
-	const char *path; /* MMAP: at most path_len bytes, up to a NUL */
-	size_t path_len;
-
 	bool exec; /* COMM: because of execve */
 	char comm[16];
 

@@ -41,46 +41,63 @@ static int ask_on(int socket, const struct broker_request *q, int fd, struct bro
 	return r < 0 ? r : receive_on(socket, ret, ret_fd);
 }
 
+static void close_channel(void *channel)
+{
+	struct own_channel *c = channel;
+
+	close_at_exit(&c->fd);
+	close_at_exit(&c->stat);
+	free(c);
+}
+
+static int connect_channel(struct broker *b, struct own_channel *c)
+{
+	struct broker_answer a;
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, -1, &a, &c->fd);
+	pthread_mutex_unlock(&b->lock);
+	if (r == 0)
+		r = ask_on(c->fd, &(struct broker_request){.what = BROKER_OWN_STAT}, -1, &a, &c->stat);
+	return r == 0 && (c->fd < 0 || c->stat < 0) ? -EPROTO : r;
+}
+
 /*
  * A thread's first request gets it a channel of its own, and so does a child's: if the child is killed, the answer that it
  * leaves unread must not be taken for its parent's next one.
  */
-static int own_channel(struct broker *b)
+static int own_channel(struct broker *b, struct own_channel **ret)
 {
 	static pid_t child; /* this process, if it is one and has a channel */
-	void *known = pthread_getspecific(b->channel);
-	struct broker_answer a;
+	struct own_channel *c = pthread_getspecific(b->channel);
 	pid_t self = getpid();
-	int fd, r;
+	int r;
 
-	if (known && (self == b->worker || self == child))
-		return (int)(intptr_t)known - 1;
-	pthread_mutex_lock(&b->lock);
-	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, -1, &a, &fd);
-	pthread_mutex_unlock(&b->lock);
-	if (r == 0 && fd < 0)
-		r = -EPROTO;
+	*ret = c;
+	if (c && (self == b->worker || self == child))
+		return 0;
+	*ret = c = malloc(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct own_channel){-1, -1};
+	r = connect_channel(b, c);
+	if (r == 0 && pthread_setspecific(b->channel, c) != 0)
+		r = -ENOMEM;
 	if (r < 0)
-		return r;
-	if (self != b->worker)
+		close_channel(c);
+	else if (self != b->worker)
 		child = self;
-	if (pthread_setspecific(b->channel, (void *)(intptr_t)(fd + 1)) == 0)
-		return fd;
-	close(fd);
-	return -ENOMEM;
-}
-
-static void close_channel(void *channel)
-{
-	close((int)(intptr_t)channel - 1);
+	return r;
 }
 
 static int ask(struct broker *b, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
 {
-	int channel = own_channel(b);
+	struct own_channel *c;
+	int r = own_channel(b, &c);
 
 	*ret_fd = -1;
-	return channel < 0 ? channel : ask_on(channel, q, fd, ret, ret_fd);
+	return r < 0 ? r : ask_on(c->fd, q, fd, ret, ret_fd);
 }
 
 /* --- asking for what may not answer --- */
@@ -120,26 +137,24 @@ static int ask_with_patience(struct broker *b, const struct broker_request *q)
 {
 	bool host = q->what == BROKER_HOST_PATH || q->target > BROKER_TARGETS_MAX;
 	uint32_t target = host ? BROKER_TARGETS_MAX : q->target;
-	CLEANUP(close_at_exit) int stat = -1;
-	int channel, fd, r, ms = patience_ms(b, target);
+	int fd, r, ms = patience_ms(b, target);
+	struct own_channel *c;
 	struct broker_answer a;
 
 	if (!ms)
 		return -ETIMEDOUT;
-	r = channel = own_channel(b);
-	if (r >= 0)
-		r = ask_on(channel, &(struct broker_request){.what = BROKER_OWN_STAT}, -1, &a, &stat);
-	if (r >= 0)
-		r = channel_send(channel, q, sizeof(*q), -1);
+	r = own_channel(b, &c);
+	if (r == 0)
+		r = channel_send(c->fd, q, sizeof(*q), -1);
 	if (r < 0)
 		return r;
-	if (!patience_wait(channel, stat, ms, &b->hurried)) {
+	if (!patience_wait(c->fd, c->stat, ms, &b->hurried)) {
 		note_late(b, target);
 		pthread_setspecific(b->channel, NULL);
-		close(channel);
+		close_channel(c);
 		return -ETIMEDOUT;
 	}
-	r = receive_on(channel, &a, &fd);
+	r = receive_on(c->fd, &a, &fd);
 	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
 }
 
@@ -325,11 +340,12 @@ int broker_use(struct broker *b, struct err *err)
 		.hurry = deputy_hurry,
 		.cpu_ns = deputy_cpu_ns,
 	};
+	struct own_channel *c;
 	int r = allow_events(b);
 
 	/* Any other request ends the list of allowed events, so that a worker that was taken over cannot add to it. */
 	if (r == 0)
-		r = own_channel(b);
+		r = own_channel(b, &c);
 	if (r < 0)
 		return err_set(err, r, "the process that keeps the privileges has ended: %s", strerror(-r));
 	deputy_appoint(&d);

@@ -54,6 +54,11 @@ struct broker_opening {
 	uint64_t bytes; /* of the copy */
 };
 
+/* A thread's own, from malloc(3). */
+struct own_channel {
+	int fd, stat; /* stat: of the broker's thread that answers (BROKER_OWN_STAT) */
+};
+
 struct broker {
 	struct broker_admissions admissions; /* set NULL: all targets are known from the start */
 	struct broker_command starts; /* start NULL: it starts none */
@@ -61,7 +66,7 @@ struct broker {
 	int socket; /* -1: not started */
 	pid_t child;
 	pthread_mutex_t lock; /* worker: of `socket`; child: of targets and kin */
-	pthread_key_t channel; /* the thread's own, plus 1 */
+	pthread_key_t channel; /* struct own_channel */
 	pid_t worker;
 	atomic_bool hurried;
 	_Atomic uint64_t late_ns; /* when a file system last did not answer in time; 0: not lately */

@@ -75,7 +75,12 @@ static void broker_end(int socket, bool serves)
 		b->n_channels = BROKER_CHANNELS_MAX; /* no threads, which the end of the process would end */
 		broker_serve(b, socket);
 	} else if (added) {
-		pthread_setspecific(b->channel, (void *)(intptr_t)(dup(socket) + 1));
+		struct own_channel *c = malloc(sizeof(*c));
+
+		if (!c)
+			abort();
+		*c = (struct own_channel){dup(socket), dup(socket)};
+		pthread_setspecific(b->channel, c);
 		for (uint32_t what = 0; what < BROKER_NAMES; what++)
 			use(broker_proc(b, 0, what));
 		use(broker_task(b, 0, 1, BROKER_STAT));

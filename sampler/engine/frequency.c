@@ -18,10 +18,10 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* With any tick that kernels are built with: a container cannot know which it has. */
 static bool is_in_step(uint64_t hz)
 {
-	static const uint64_t ticks[] = {100, 250, 300,
-					 1000}; /* what kernels are built with; a container cannot know which */
+	static const uint64_t ticks[] = {100, 250, 300, 1000};
 
 	for (size_t i = 0; i < sizeof(ticks) / sizeof(*ticks); i++)
 		if (hz / common_divisor(hz, ticks[i]) < PLACES_MIN)

@@ -489,7 +489,7 @@ def killed_alone(what, args, target=None, writes=True, seconds=0.6, wrap=lambda 
 def kills_with_target(what, args, **how):
     target = busy_process(OTHER_USER)
     try:
-        killed_alone(what, [*args, "-p", str(target.pid)] if args != ["list"] else args, target.pid, **how)
+        killed_alone(what, [a.replace("PID", str(target.pid)) for a in args], target.pid, **how)
     finally:
         target.kill()
         target.wait()
@@ -505,12 +505,12 @@ def kills_while_sampling():
             pool.submit(killed_alone, "record -- COMMAND", ["record", "-F", "99", *command]),
             pool.submit(killed_alone, "user, record -- COMMAND", ["record", "-F", "99", *command], wrap=as_user),
             pool.submit(killed_alone, "user, record -e wall -- COMMAND", ["record", "-e", "wall", "-i", "5ms", *command], wrap=as_user),
-            pool.submit(kills_with_target, "record -p", ["record", "-F", "99", "-d", "0.4"]),
-            pool.submit(kills_with_target, "record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4"]),
-            pool.submit(kills_with_target, "record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4"]),
-            pool.submit(kills_with_target, "snapshot", ["snapshot"]),
+            pool.submit(kills_with_target, "record -p", ["record", "-F", "99", "-d", "0.4", "-p", "PID"]),
+            pool.submit(kills_with_target, "record -e wall", ["record", "-e", "wall", "-i", "5ms", "-d", "0.4", "-p", "PID"]),
+            pool.submit(kills_with_target, "record --engine suspend", ["record", "--engine", "suspend", "-i", "1ms", "-d", "0.4", "-p", "PID"]),
+            pool.submit(kills_with_target, "snapshot", ["snapshot", "-p", "PID"]),
             pool.submit(kills_with_target, "list", ["list"], writes=False, seconds=0.15),
-            pool.submit(kills_with_target, "doctor", ["doctor"], writes=False, seconds=0.4)]
+            pool.submit(kills_with_target, "doctor", ["doctor", "-p", "PID"], writes=False, seconds=0.4)]
         for each in wait_for:
             each.result()
 

@@ -137,6 +137,7 @@ static void known_in_part(void **state)
 	static const struct label jenkins[] = {{"user", "jenkins"}}, root[] = {{"user", "root"}},
 				  tom[] = {{"user", "tom"}};
 	struct rules *r = new_rules(state);
+	char why[200];
 
 	assert_false(rules_leave_out(r, jenkins, 1));
 	rule(r, "pids", "pid", "*");
@@ -154,6 +155,8 @@ static void known_in_part(void **state)
 	assert_false(rules_leave_out(r, root, 1));
 	assert_true(rules_leave_out(r, tom, 1));
 	assert_true(rules_leave_out(r, NULL, 0));
+	assert_false(rules_idle(r, 2, why, sizeof(why))); /* it may have left out all that it is for */
+	assert_true(rules_idle(r, 1, why, sizeof(why)));
 }
 
 /* As many rules as there may be, each as dear as it can be, on values as long as labels get. */

@@ -7,6 +7,7 @@
  */
 #include "jvm-bridge/host/stacks/records.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "jvm-bridge/host/base/address.h"
@@ -172,24 +173,19 @@ static uint32_t record_find(const struct compiled *c, int64_t offset)
 }
 
 /* The record of a call is where it returns to, that of a poll where it begins. */
-static bool is_call(const struct compiled *c, int64_t record, uint64_t *target)
+static bool is_call(const struct compiled *c, int64_t record)
 {
-	uint64_t end = c->begin + (uint64_t)record;
-
-	if (record < CALL || *(const uint8_t *)(uintptr_t)(end - CALL) != 0xe8)
-		return false;
-	*target = end + (uint64_t)(int64_t)number(end - 4);
-	return true;
+	return record >= CALL && *(const uint8_t *)(uintptr_t)(c->begin + (uint64_t)record - CALL) == 0xe8;
 }
 
 /* Is it that of a call of the JVM's runtime? These lie at the end of the code. */
 static bool is_rare(const struct compiled *c, int64_t record)
 {
-	uint64_t target, blob;
+	uint64_t end = c->begin + (uint64_t)record, blob;
 
-	if (!is_call(c, record, &target))
+	if (!is_call(c, record))
 		return false;
-	blob = blob_of(target);
+	blob = blob_of(end + (uint64_t)(int64_t)number(end - 4));
 	return blob && !is_method(blob);
 }
 
@@ -209,10 +205,9 @@ static void best_take(struct best *b, int64_t place, int64_t distance, int64_t r
 static void take_records(const struct compiled *c, int64_t pc, struct best *b)
 {
 	uint32_t next = record_find(c, pc);
-	uint64_t target;
 
 	for (uint32_t i = next; i < c->n - 1 && record_offset(c, i) - CALL - pc < b->distance; i++) {
-		int64_t r = record_offset(c, i), place = is_call(c, r, &target) ? r - CALL : r;
+		int64_t r = record_offset(c, i), place = is_call(c, r) ? r - CALL : r;
 
 		if (!is_rare(c, r))
 			best_take(b, place, place - pc, r);
@@ -319,13 +314,12 @@ uint64_t record_near(uint64_t pc)
 {
 	struct compiled c;
 	int64_t offset, next, r;
-	uint64_t target;
 
 	if (!atomic_load(&at.ready) || !compiled_find(pc, &c))
 		return pc;
 	offset = (int64_t)(pc - c.begin);
 	next = record_offset(&c, record_find(&c, offset));
-	if (next == offset || (next - offset < CALL && is_call(&c, next, &target)))
+	if (next == offset || (next - offset < CALL && is_call(&c, next)))
 		return pc; /* it has a record */
 	r = record_choose(&c, place_of(&c, offset, next));
 	return r <= 0 || r == next ? pc : c.begin + (uint64_t)r - 1;

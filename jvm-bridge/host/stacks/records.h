@@ -1,7 +1,6 @@
 #ifndef JS_BRIDGE_RECORDS_H
 #define JS_BRIDGE_RECORDS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*

@@ -47,7 +47,7 @@ struct crowd {
 };
 
 struct member *member_find(const struct crowd *c, pid_t pid); /* NULL: none */
-/* Begins to sample it. On failure, reports to the first process that it cannot be sampled here. */
+/* Starts sampling it. If that fails, reports to the first process that this one cannot sample it. */
 void member_admit(struct crowd *c, const struct broker_admission *a);
 /* false: it is not to be sampled here, and is over. */
 bool member_identify(struct crowd *c, struct member *m);

@@ -430,7 +430,7 @@ static void *drain_main(void *arg)
 		bool forks = wait_rings(d);
 
 		take_forks(d);
-		if (forks && clock_monotonic_ns() - d->drained_ns < YOUNG_PAUSE_MS * UINT64_C(1000000))
+		if (forks && clock_monotonic_ns() - d->drained_ns < YOUNG_PAUSE_MS * MS_NS)
 			continue;
 		d->drained_ns = clock_monotonic_ns();
 		quiet_cpu_begin(&d->quiet);

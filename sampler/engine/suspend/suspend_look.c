@@ -112,15 +112,17 @@ void suspend_look_check_exec(struct suspend_tick *t, uint64_t sp, uint64_t now_n
 	if (mem_live_open(t->proc, &fresh, NULL) < 0)
 		return;
 	may_read = has_no_more_rights(t);
-	if (may_read ? !mem_read_u64(fresh, sp & ~UINT64_C(7), &word) : t->refused) {
-		mem_free(fresh);
-		return;
+	if (may_read ? mem_read_u64(fresh, sp & ~UINT64_C(7), &word) : !t->refused) {
+		struct mem *old = t->mem;
+
+		t->refused = !may_read; /* the owner may not read it either, and says so */
+		if (may_read) {
+			t->mem = fresh;
+			fresh = old;
+		}
+		suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
 	}
-	t->refused = !may_read; /* the owner may not read it either, and says so */
-	mem_free(may_read ? t->mem : fresh);
-	if (may_read)
-		t->mem = fresh;
-	suspend_output_put(&t->out, &(struct suspend_msg){.kind = SUSPEND_MSG_EXEC});
+	mem_free(fresh);
 }
 
 enum thread_state suspend_look_state(struct suspend_thread *th, const struct has_run_account *before,

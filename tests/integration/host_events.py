@@ -105,11 +105,22 @@ def cost():
     check_rest(many, "20")
 
 
+def itself():
+    """What reads the rings is sampled as often as its CPU time wants, although large copies of stacks wake it right after a sample."""
+    deep = start("deep", 2)
+    ts, all_ = probe(997, 8, str(deep.pid), "0")
+    deep.kill()
+    deep.wait()
+    own = ts[1]
+    check(own["weight"] > 0.6 * own["cpu"], "its own %.3f s of CPU time: %.3f s" % (own["cpu"], own["weight"]))
+    check_rest(all_, "itself")
+
+
 def main():
     if os.geteuid() != 0:
         print("needs root")
         return jvm.SKIP
-    for scenario in (shares, cost):
+    for scenario in (shares, cost, itself):
         tried(scenario)
     return bool(failures)
 

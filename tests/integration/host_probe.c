@@ -1,6 +1,6 @@
 /*
  * Samples several processes with one set of events for the host, and compares with the CPU time that the kernel accounted:
- * host_probe RATE SECONDS PID[/DIVISOR]... One line of KEY=VALUE for each process on stdout, and one for all.
+ * host_probe RATE SECONDS PID[/DIVISOR]... One line of KEY=VALUE for each process on stdout, and one for all. PID 0: its own.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -123,6 +123,8 @@ static int begin(struct run *r, char **argv, struct err *err)
 		const char *slash = strchr(argv[3 + i], '/');
 
 		t->pid = atoi(argv[3 + i]);
+		if (t->pid == 0)
+			t->pid = getpid();
 		t->divisor = slash ? (uint32_t)atoi(slash + 1) : 1;
 		e = perf_members_set(perf_host_members(r->h), t->pid, (uint32_t)i, t->divisor);
 		perf_host_watch(r->h, t->pid, true);

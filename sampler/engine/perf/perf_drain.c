@@ -17,6 +17,7 @@
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/perf_attach.h"
 #include "sampler/engine/perf/events/perf_follow.h"
+#include "sampler/engine/perf/perf_pause.h"
 #include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/perf/perf_step.h"
 #include "sampler/engine/perf/quiet_cpu.h"
@@ -26,7 +27,6 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/base/random.h"
 #include "symbolizer/target/proc.h"
 
 enum {
@@ -46,7 +46,6 @@ enum {
 #define TAG_FORK (UINT64_MAX - 2)
 
 #define YOUNG_NS UINT64_C(500000000)
-#define STEP_NS UINT64_C(20000000) /* a wait that long leaves any period's step */
 
 /* State of one ring, apart from its content. */
 struct ring_state {
@@ -283,11 +282,6 @@ static void adapt(struct perf_drain *d)
 		stop_readers(d);
 }
 
-/*
- * Irregular on purpose, also within a period. If this program's work always followed a sampling interrupt, it would
- * never be sampled itself, or always if in step with the timer, and the target's share of the CPU would be wrong (by
- * 6 % at 99 Hz, measured).
- */
 static struct timespec next_pause(struct perf_drain *d)
 {
 	uint32_t most = d->empty_rounds < IDLE_ROUNDS ? d->pause_ms : IDLE_PAUSE_MS;
@@ -295,21 +289,7 @@ static struct timespec next_pause(struct perf_drain *d)
 
 	if (f && f->family.last_ns && clock_monotonic_ns() - f->family.last_ns < YOUNG_NS && most > YOUNG_PAUSE_MS)
 		most = YOUNG_PAUSE_MS;
-	most *= MS_NS / 2;
-	return (struct timespec){.tv_nsec = most + random_below(&d->random, most + MS_NS)};
-}
-
-/*
- * A ring wakes this thread each time that a quarter of it has been written, read or not, and right after a sample.
- * Its work must not follow that sample at once.
- */
-static void leave_step(struct perf_drain *d)
-{
-	uint64_t step = d->policy.period < STEP_NS ? d->policy.period : STEP_NS;
-	struct timespec pause = {.tv_nsec = random_below(&d->random, (uint32_t)step)};
-
-	if (d->policy.clock)
-		nanosleep(&pause, NULL);
+	return perf_pause(&d->random, most);
 }
 
 /* Returns whether only forks and exits have woken it. */
@@ -330,8 +310,8 @@ static bool wait_rings(struct perf_drain *d)
 		rings &= events[i].data.u64 < TAG_FORK;
 		forget_fd(d, &events[i]);
 	}
-	if (rings)
-		leave_step(d);
+	if (rings && d->policy.clock)
+		perf_pause_leave_step(&d->random, d->policy.period);
 	return forks;
 }
 

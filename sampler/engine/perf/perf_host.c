@@ -13,6 +13,7 @@
 #include "sampler/engine/perf/events/host_events.h"
 #include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
+#include "sampler/engine/perf/perf_pause.h"
 #include "sampler/engine/perf/rings/perf_record.h"
 #include "sampler/engine/perf/rings/record_order.h"
 #include "sampler/engine/perf/stack_size.h"
@@ -21,7 +22,6 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/base/random.h"
 
 enum {
 	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
@@ -233,18 +233,17 @@ static void resize(struct perf_host *h)
 		log_debug("stack copies have %u bytes", (unsigned)to);
 }
 
-/*
- * Irregular, so that this program's work is not in step with the samples (perf_drain.c). Rings of samples end it when a quarter is full; what others
- * make the kernel tell does not.
- */
+/* Rings of samples end the pause when a quarter is full; what others make the kernel tell does not. */
 static void wait_rings(struct perf_host *h, struct pollfd *fds)
 {
 	size_t n = h->events.n_cpus;
+	struct timespec pause = perf_pause(&h->random, PAUSE_MS);
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = (struct pollfd){.fd = h->events.fds[i], .events = POLLIN};
 	fds[n] = (struct pollfd){.fd = h->wake_fd, .events = POLLIN};
-	poll(fds, n + 1, PAUSE_MS / 2 + (int)random_below(&h->random, PAUSE_MS / 2));
+	if (ppoll(fds, n + 1, &pause, NULL) > 0 && !fds[n].revents)
+		perf_pause_leave_step(&h->random, h->events.config.period);
 }
 
 static void *drain_main(void *arg)

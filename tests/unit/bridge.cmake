@@ -35,6 +35,11 @@ target_sources(test_method_list PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/base
 target_include_directories(test_method_list PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(test_method_list SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
 
+js_unit_test(records)
+target_sources(test_records PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/stacks/records.c)
+target_include_directories(test_records PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(test_records SYSTEM PRIVATE ${JDK_INCLUDE} ${JDK_INCLUDE}/linux)
+
 js_unit_test(id_record)
 target_sources(test_id_record PRIVATE ${CMAKE_SOURCE_DIR}/jvm-bridge/host/id_record.c)
 target_include_directories(test_id_record PRIVATE ${CMAKE_SOURCE_DIR})

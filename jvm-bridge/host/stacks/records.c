@@ -28,7 +28,7 @@ static struct {
 	uint64_t memory, segments, shift; /* CodeHeap */
 	uint64_t low_boundary, low, high; /* VirtualSpace */
 	uint64_t used; /* HeapBlock */
-	uint64_t name, size; /* CodeBlob */
+	uint64_t name, size, data; /* CodeBlob; `data` begins where the instructions end */
 	uint64_t begin, code; /* pointer to the code, up to JDK 22; or its offset */
 	uint64_t separate; /* nmethod: pointer to what holds the records, from JDK 23 on */
 	uint64_t records, end; /* nmethod: their offsets */
@@ -39,13 +39,17 @@ static struct {
 
 /* Offsets of pcs are from `begin`. */
 struct compiled {
-	uint64_t begin, size, records;
+	uint64_t begin, records;
+	int64_t size; /* of instructions */
 	uint32_t n;
 };
 
 static int32_t number(uint64_t address)
 {
-	return (int32_t)(uint32_t)jvm_word(address);
+	int32_t v;
+
+	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
+	return v;
 }
 
 /* One heap up to JDK 8. */
@@ -79,6 +83,7 @@ void records_init(void)
 		{"HeapBlock::Header", "_used", &at.used},
 		{"CodeBlob", "_name", &at.name},
 		{"CodeBlob", "_size", &at.size},
+		{"CodeBlob", "_data_offset", &at.data},
 		{"nmethod", "_scopes_pcs_offset", &at.records},
 	};
 	const struct jvm_field separate[] = {{"nmethod", "_immutable_data", &at.separate},
@@ -145,10 +150,10 @@ static bool compiled_find(uint64_t pc, struct compiled *ret)
 	from = number(blob + at.records);
 	to = number(blob + at.end);
 	ret->begin = at.begin ? jvm_word(blob + at.begin) : blob + (uint32_t)number(blob + at.code);
-	ret->size = blob + (uint32_t)number(blob + at.size) - ret->begin;
+	ret->size = (int64_t)(blob + (uint32_t)number(blob + at.data) - ret->begin);
 	ret->records = base + (uint32_t)from;
 	ret->n = from > 0 && to > from ? (uint32_t)(to - from) / RECORD : 0;
-	return pc >= ret->begin && ret->n;
+	return pc >= ret->begin && (int64_t)(pc - ret->begin) < ret->size && ret->n;
 }
 
 static int64_t record_offset(const struct compiled *c, uint32_t i)
@@ -175,7 +180,8 @@ static uint32_t record_find(const struct compiled *c, int64_t offset)
 /* The record of a call is where it returns to, that of a poll where it begins. */
 static bool is_call(const struct compiled *c, int64_t record)
 {
-	return record >= CALL && *(const uint8_t *)(uintptr_t)(c->begin + (uint64_t)record - CALL) == 0xe8;
+	return record >= CALL && record <= c->size &&
+	       *(const uint8_t *)(uintptr_t)(c->begin + (uint64_t)record - CALL) == 0xe8;
 }
 
 /* Is it that of a call of the JVM's runtime? These lie at the end of the code. */
@@ -226,10 +232,10 @@ static int64_t branch_target(const struct compiled *c, int64_t offset)
 	const uint8_t *code = (const uint8_t *)(uintptr_t)(c->begin + (uint64_t)offset);
 	int64_t to;
 
-	if (offset < 0 || offset + BRANCH > (int64_t)c->size || code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
+	if (offset < 0 || offset + BRANCH > c->size || code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
 		return -1;
 	to = offset + BRANCH + number(c->begin + (uint64_t)offset + 2);
-	return to >= 0 && to < (int64_t)c->size ? to : -1;
+	return to >= 0 && to < c->size ? to : -1;
 }
 
 /* The record of a rare call that a branch leads to; -1: there is none. */
@@ -272,7 +278,7 @@ static int64_t loop_begin(const struct compiled *c, int64_t end)
 {
 	int64_t to = branch_target(c, end);
 
-	if (to < 0 && end + CALL <= (int64_t)c->size && *(const uint8_t *)(uintptr_t)(c->begin + (uint64_t)end) == 0xe9)
+	if (to < 0 && end + CALL <= c->size && *(const uint8_t *)(uintptr_t)(c->begin + (uint64_t)end) == 0xe9)
 		to = end + CALL + number(c->begin + (uint64_t)end + 1);
 	return to;
 }
@@ -295,7 +301,7 @@ static int64_t record_choose(const struct compiled *c, int64_t pc)
 		if (r >= 0)
 			return r;
 	}
-	return record_within(c, pc, 0, (int64_t)c->size);
+	return record_within(c, pc, 0, c->size);
 }
 
 /* Code for collectors lies at the end, has no records, and jumps back to what it belongs to. */

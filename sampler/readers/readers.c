@@ -6,6 +6,7 @@
 
 #include "sampler/recording/recording_writer.h"
 #include "symbolizer/attribution/attribution.h"
+#include "symbolizer/attribution/cache.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -26,6 +27,8 @@
  * session_sample.c).
  */
 enum { DOUBTS_MAX = 10 };
+
+enum { GRAPHS_BYTES = 16 << 20 }; /* of all processes that share them */
 
 void readers_close(struct readers *v)
 {
@@ -138,19 +141,38 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 	return 0;
 }
 
-struct shared_dsos *readers_shared_new(void)
+struct readers_shared {
+	struct shared_dsos *dsos;
+	struct graph_cache *graphs;
+};
+
+struct readers_shared *readers_shared_new(void)
 {
-	return shared_dsos_new(READERS_SHARED_BYTES, READERS_FILES_NS);
+	struct readers_shared *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->dsos = shared_dsos_new(READERS_SHARED_BYTES, READERS_FILES_NS);
+	s->graphs = graph_cache_new(GRAPHS_BYTES);
+	if (s->dsos && s->graphs)
+		return s;
+	readers_shared_free(s);
+	return NULL;
 }
 
-void readers_shared_free(struct shared_dsos *s)
+void readers_shared_free(struct readers_shared *s)
 {
-	shared_dsos_free(s);
+	if (!s)
+		return;
+	shared_dsos_free(s->dsos);
+	graph_cache_free(s->graphs);
+	free(s);
 }
 
-void readers_share(struct readers *v, struct shared_dsos *s)
+void readers_share(struct readers *v, struct readers_shared *s)
 {
-	modmap_share(v->modmap, s);
+	v->shared = s;
+	modmap_share(v->modmap, s->dsos);
 }
 
 struct libjvm {
@@ -292,6 +314,8 @@ bool readers_find_jvm(struct readers *v)
 		v->jvm = unsupported(v, "out of memory", "");
 		return false;
 	}
+	if (v->shared)
+		attribution_share(v->attribution, v->shared->graphs);
 	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->jdk);
 	say_notes(v->hs);
 	unwinder_set_hotspot(v->unwinder, v->hs);

@@ -15,7 +15,7 @@ struct modmap;
 struct proc;
 struct recording;
 struct recording_writer;
-struct shared_dsos;
+struct readers_shared;
 
 /*
  * All readers of one address space, opened and closed together: an execve() of the target
@@ -38,6 +38,7 @@ struct readers {
 	struct attribution *attribution;
 	struct unwinder *unwinder;
 	struct budget *budget; /* borrowed; NULL: none */
+	struct readers_shared *shared; /* borrowed; NULL: nothing */
 	enum jvm_state jvm;
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
 	bool native_image; /* GraalVM's: no libjvm.so to read */
@@ -73,12 +74,13 @@ void readers_close(struct readers *v);
 
 /*
  * For readers of several processes in one thread: files that more than one has mapped are read once (shared_dsos.h). What that may cost is taken from
- * READERS_BYTES; each process has the time for what it looks up itself, and each file has as much. Free it after the readers.
+ * READERS_BYTES; each process has the time for what it looks up itself, and each file has as much. They have one cache of graphs (attribution.h) together.
+ * Free it after the readers.
  */
 #define READERS_SHARED_BYTES (UINT64_C(160) << 20)
-struct shared_dsos *readers_shared_new(void); /* NULL: out of memory */
-void readers_shared_free(struct shared_dsos *s);
-void readers_share(struct readers *v, struct shared_dsos *s); /* right after readers_open() */
+struct readers_shared *readers_shared_new(void); /* NULL: out of memory */
+void readers_shared_free(struct readers_shared *s);
+void readers_share(struct readers *v, struct readers_shared *s); /* right after readers_open() */
 
 /*
  * Looks for a JVM if none was found yet; cheap to call again. True if it has just become readable.

@@ -50,7 +50,7 @@ struct session_hosting {
 	struct session_options o;
 	struct engine engine;
 	struct kallsyms *kallsyms; /* NULL: not permitted, or not wanted */
-	struct shared_dsos *dsos;
+	struct readers_shared *shared;
 };
 
 int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err)
@@ -60,8 +60,8 @@ int session_hosting_open(const struct session_options *o, struct session_hosting
 
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
-	h->dsos = readers_shared_new();
-	if (!h->dsos) {
+	h->shared = readers_shared_new();
+	if (!h->shared) {
 		free(h);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -79,11 +79,11 @@ void session_hosting_close(struct session_hosting *h)
 	if (!h)
 		return;
 	kallsyms_close(h->kallsyms);
-	readers_shared_free(h->dsos);
+	readers_shared_free(h->shared);
 	free(h);
 }
 
-static int open_parts(struct session *s, struct shared_dsos *dsos, struct err *err)
+static int open_parts(struct session *s, struct readers_shared *shared, struct err *err)
 {
 	int r;
 
@@ -100,7 +100,7 @@ static int open_parts(struct session *s, struct shared_dsos *dsos, struct err *e
 		return err_set(err, -ENOMEM, "out of memory");
 	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
 	if (r == 0)
-		readers_share(s->readers, dsos);
+		readers_share(s->readers, shared);
 	return r;
 }
 
@@ -119,7 +119,7 @@ int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns
 	s->pid = pid;
 	s->opened_ns = s->started_ns = clock_monotonic_ns();
 	s->start_realtime_ns = clock_realtime_ns();
-	r = open_parts(s, h->dsos, err);
+	r = open_parts(s, h->shared, err);
 	if (r < 0) {
 		session_close(s);
 		return r;

@@ -5,6 +5,7 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/meta.h"
+#include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
@@ -56,9 +57,19 @@ static int name_all(struct session *s, struct named_builder *b)
 	return r;
 }
 
+/* One hundredth of the time that has passed is for following code. */
+static void grant_time(const struct session *s, const struct session_summary *now)
+{
+	uint64_t from_ns = s->taken.ns ? s->taken.ns : s->started_ns;
+
+	if (s->readers->attribution)
+		attribution_grant(s->readers->attribution, (s->started_ns + now->elapsed_ns - from_ns) / 100);
+}
+
 static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now,
 			       uint64_t realtime_ns)
 {
+	grant_time(s, now);
 	s->taken = (struct session_taken){
 		.ns = s->started_ns + now->elapsed_ns,
 		.realtime_ns = realtime_ns,

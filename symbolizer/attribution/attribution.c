@@ -23,10 +23,11 @@ struct attribution {
 	struct env_cache *known;
 	const struct attribution_env *env; /* owned by `known` */
 	struct decoder *decoder;
-	struct graph_cache *cache;
+	struct graph_cache *own_cache, *cache; /* own_cache NULL: `cache` is shared with others */
+	uint32_t number; /* in the cache */
 	struct choice_scratch scratch;
 	VEC(bool) prepared; /* by code id */
-	uint64_t left_ns, refused; /* CPU time left; look-ups refused for lack of it */
+	uint64_t limit_ns, left_ns, refused; /* CPU time, and what is left of it; look-ups refused for lack of it */
 };
 
 static enum blob_role hotspot_role(void *ctx, uint64_t target)
@@ -64,13 +65,14 @@ struct attribution *attribution_new_env(const struct attribution_env *env, uint6
 		return NULL;
 	a->known = env_cache_new(env);
 	a->decoder = decoder_new();
-	a->cache = graph_cache_new(CACHE_BYTES);
+	a->own_cache = a->cache = graph_cache_new(CACHE_BYTES);
 	if (!a->known || !a->decoder || !a->cache) {
 		attribution_free(a);
 		return NULL;
 	}
 	a->env = env_cache_env(a->known);
-	a->left_ns = limit_ns;
+	a->number = graph_cache_join(a->cache);
+	a->limit_ns = a->left_ns = limit_ns;
 	return a;
 }
 
@@ -89,9 +91,23 @@ struct attribution *attribution_new(struct hotspot *hs)
 	return attribution_new_env(&env, ATTRIBUTION_LIMIT_NS);
 }
 
+void attribution_share(struct attribution *a, struct graph_cache *cache)
+{
+	graph_cache_free(a->own_cache);
+	a->own_cache = NULL;
+	a->cache = cache;
+	a->number = graph_cache_join(cache);
+}
+
 uint64_t attribution_refused(const struct attribution *a)
 {
 	return a->refused;
+}
+
+void attribution_grant(struct attribution *a, uint64_t ns)
+{
+	a->left_ns = ns < a->limit_ns - a->left_ns ? a->left_ns + ns : a->limit_ns;
+	a->refused = 0;
 }
 
 static void spend(struct attribution *a, uint64_t since_ns)
@@ -107,7 +123,9 @@ void attribution_free(struct attribution *a)
 		return;
 	env_cache_free(a->known);
 	decoder_free(a->decoder);
-	graph_cache_free(a->cache);
+	if (!a->own_cache && a->cache)
+		graph_cache_leave(a->cache, a->number);
+	graph_cache_free(a->own_cache);
 	choice_scratch_done(&a->scratch);
 	vec_done(&a->prepared);
 	free(a);
@@ -118,11 +136,11 @@ static const struct graph *graph_of(struct attribution *a, const struct code *co
 	const struct graph *known = NULL;
 	struct graph *g = NULL;
 
-	if (graph_cache_find(a->cache, code->id, &known))
+	if (graph_cache_find(a->cache, a->number, code->id, &known))
 		return known;
 	if (graph_new(code, a->env, a->decoder, &g))
 		g = NULL;
-	return graph_cache_add(a->cache, code->id, g) ? NULL : g;
+	return graph_cache_add(a->cache, a->number, code->id, g) ? NULL : g;
 }
 
 static void take_scopes(const struct graph *g, struct inline_pos pos, struct attributed *ret)

@@ -6,7 +6,7 @@
 #include "symbolizer/base/map.h"
 
 struct cached {
-	uint32_t code_id;
+	uint64_t key; /* JVM << 32 | code id */
 	struct graph *graph;
 	UT_hash_handle hh; /* its insertion order is the order of use */
 };
@@ -14,6 +14,7 @@ struct cached {
 struct graph_cache {
 	struct cached *entries; /* least recently used first */
 	size_t bytes, max_bytes;
+	uint32_t jvms; /* numbers given */
 };
 
 struct graph_cache *graph_cache_new(size_t max_bytes)
@@ -47,17 +48,37 @@ void graph_cache_free(struct graph_cache *c)
 	free(c);
 }
 
+static uint64_t key_of(uint32_t jvm, uint32_t code_id)
+{
+	return (uint64_t)jvm << 32 | code_id;
+}
+
+uint32_t graph_cache_join(struct graph_cache *c)
+{
+	return ++c->jvms;
+}
+
+void graph_cache_leave(struct graph_cache *c, uint32_t jvm)
+{
+	struct cached *e, *next;
+
+	HASH_ITER(hh, c->entries, e, next)
+	if (e->key >> 32 == jvm)
+		entry_drop(c, e);
+}
+
 static bool entry_insert(struct graph_cache *c, struct cached *e)
 {
-	HASH_ADD(hh, c->entries, code_id, sizeof(e->code_id), e);
+	HASH_ADD(hh, c->entries, key, sizeof(e->key), e);
 	return e->hh.tbl != NULL;
 }
 
-bool graph_cache_find(struct graph_cache *c, uint32_t code_id, const struct graph **ret)
+bool graph_cache_find(struct graph_cache *c, uint32_t jvm, uint32_t code_id, const struct graph **ret)
 {
+	uint64_t key = key_of(jvm, code_id);
 	struct cached *e;
 
-	HASH_FIND(hh, c->entries, &code_id, sizeof(code_id), e);
+	HASH_FIND(hh, c->entries, &key, sizeof(key), e);
 	if (!e)
 		return false;
 	*ret = e->graph;
@@ -73,12 +94,12 @@ bool graph_cache_find(struct graph_cache *c, uint32_t code_id, const struct grap
 	return true;
 }
 
-int graph_cache_add(struct graph_cache *c, uint32_t code_id, struct graph *g)
+int graph_cache_add(struct graph_cache *c, uint32_t jvm, uint32_t code_id, struct graph *g)
 {
 	struct cached *e = calloc(1, sizeof(*e));
 
 	if (e) {
-		e->code_id = code_id;
+		e->key = key_of(jvm, code_id);
 		e->graph = g;
 	}
 	if (!e || !entry_insert(c, e)) {

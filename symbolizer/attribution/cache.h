@@ -7,16 +7,21 @@
 
 #include "symbolizer/attribution/graph.h"
 
-/* Graphs by code id. Owns the graphs, and frees the least recently used ones to stay within a memory limit. */
+/*
+ * Graphs by code id, of one or several JVMs. Owns the graphs, and frees the least recently used ones, whosever they are, to stay within a memory limit.
+ */
 struct graph_cache;
 
 struct graph_cache *graph_cache_new(size_t max_bytes);
 void graph_cache_free(struct graph_cache *c);
 
+uint32_t graph_cache_join(struct graph_cache *c); /* a number for one JVM, whose code ids are its own */
+void graph_cache_leave(struct graph_cache *c, uint32_t jvm); /* frees its graphs */
+
 /* true: known. *ret is borrowed until the next graph_cache_add(); NULL: the graph cannot be built. */
-bool graph_cache_find(struct graph_cache *c, uint32_t code_id, const struct graph **ret);
+bool graph_cache_find(struct graph_cache *c, uint32_t jvm, uint32_t code_id, const struct graph **ret);
 
 /* Takes over g (NULL: the graph cannot be built). -ENOMEM: g was freed. */
-int graph_cache_add(struct graph_cache *c, uint32_t code_id, struct graph *g);
+int graph_cache_add(struct graph_cache *c, uint32_t jvm, uint32_t code_id, struct graph *g);
 
 #endif

@@ -273,17 +273,48 @@ static void test_cache_drops_the_least_recently_used(void **state)
 	fake_work(&f, 100);
 	g = build(&f);
 	c = graph_cache_new(3 * g->bytes);
-	assert_int_equal(graph_cache_add(c, 1, g), 0);
-	assert_int_equal(graph_cache_add(c, 2, build(&f)), 0);
-	assert_int_equal(graph_cache_add(c, 3, NULL), 0);
-	assert_true(graph_cache_find(c, 1, &got));
+	assert_int_equal(graph_cache_add(c, 7, 1, g), 0);
+	assert_int_equal(graph_cache_add(c, 7, 2, build(&f)), 0);
+	assert_int_equal(graph_cache_add(c, 7, 3, NULL), 0);
+	assert_true(graph_cache_find(c, 7, 1, &got));
 	assert_ptr_equal(got, g);
-	assert_true(graph_cache_find(c, 3, &got));
+	assert_true(graph_cache_find(c, 7, 3, &got));
 	assert_null(got);
-	assert_int_equal(graph_cache_add(c, 4, build(&f)), 0);
-	assert_false(graph_cache_find(c, 2, &got));
-	assert_true(graph_cache_find(c, 1, &got));
-	assert_true(graph_cache_find(c, 4, &got));
+	assert_int_equal(graph_cache_add(c, 7, 4, build(&f)), 0);
+	assert_false(graph_cache_find(c, 7, 2, &got));
+	assert_true(graph_cache_find(c, 7, 1, &got));
+	assert_true(graph_cache_find(c, 7, 4, &got));
+	graph_cache_free(c);
+}
+
+/* The limit is one for all JVMs; their codes have the same ids. */
+static void test_cache_of_several_jvms(void **state)
+{
+	static struct fake f;
+	const struct graph *got;
+	struct graph_cache *c;
+	struct graph *g;
+	uint32_t one, two;
+
+	(void)state;
+	fake_init(&f);
+	fake_work(&f, 100);
+	g = build(&f);
+	c = graph_cache_new(3 * g->bytes);
+	one = graph_cache_join(c);
+	two = graph_cache_join(c);
+	assert_int_equal(graph_cache_add(c, one, 1, g), 0);
+	assert_false(graph_cache_find(c, two, 1, &got));
+	assert_int_equal(graph_cache_add(c, two, 1, build(&f)), 0);
+	assert_true(graph_cache_find(c, one, 1, &got));
+	assert_ptr_equal(got, g);
+	assert_int_equal(graph_cache_add(c, one, 2, build(&f)), 0);
+	assert_false(graph_cache_find(c, two, 1, &got));
+	graph_cache_leave(c, two);
+	assert_true(graph_cache_find(c, one, 1, &got));
+	graph_cache_leave(c, one);
+	assert_false(graph_cache_find(c, one, 1, &got));
+	assert_false(graph_cache_find(c, one, 2, &got));
 	graph_cache_free(c);
 }
 
@@ -299,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_stubs_are_not_swept),
 		cmocka_unit_test(test_refuses_what_it_cannot_decode),
 		cmocka_unit_test(test_cache_drops_the_least_recently_used),
+		cmocka_unit_test(test_cache_of_several_jvms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,11 @@ static void time_is_limited(void **state)
 	assert_int_equal(attribution_refused(a), 1);
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
 	assert_true(r.n >= 1);
+	attribution_grant(a, 1000);
+	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
+	assert_int_equal(attribution_refused(a), 0);
+	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
+	assert_int_equal(attribution_refused(a), 1);
 	attribution_free(a);
 }
 

@@ -28,7 +28,9 @@
  */
 enum { DOUBTS_MAX = 10 };
 
-enum { GRAPHS_BYTES = 16 << 20 }; /* of all processes that share them */
+/* Of processes that are read together. */
+enum { GRAPHS_BYTES = 16 << 20 };
+#define UNUSED_NS UINT64_C(120000000000)
 
 void readers_close(struct readers *v)
 {
@@ -314,8 +316,10 @@ bool readers_find_jvm(struct readers *v)
 		v->jvm = unsupported(v, "out of memory", "");
 		return false;
 	}
-	if (v->shared)
+	if (v->shared) {
 		attribution_share(v->attribution, v->shared->graphs);
+		hotspot_forget_unused(v->hs, UNUSED_NS);
+	}
 	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->jdk);
 	say_notes(v->hs);
 	unwinder_set_hotspot(v->unwinder, v->hs);

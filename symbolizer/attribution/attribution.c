@@ -9,7 +9,7 @@
 #include "symbolizer/attribution/env.h"
 #include "symbolizer/attribution/env_cache.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/base/vec.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/callee.h"
 
@@ -26,7 +26,7 @@ struct attribution {
 	struct graph_cache *own_cache, *cache; /* own_cache NULL: `cache` is shared with others */
 	uint32_t number; /* in the cache */
 	struct choice_scratch scratch;
-	VEC(bool) prepared; /* by code id */
+	struct u64map prepared; /* code ids */
 	uint64_t limit_ns, left_ns, refused; /* CPU time, and what is left of it; look-ups refused for lack of it */
 };
 
@@ -127,7 +127,7 @@ void attribution_free(struct attribution *a)
 		graph_cache_leave(a->cache, a->number);
 	graph_cache_free(a->own_cache);
 	choice_scratch_done(&a->scratch);
-	vec_done(&a->prepared);
+	u64map_done(&a->prepared);
 	free(a);
 }
 
@@ -261,11 +261,7 @@ static void prepare_loops(struct attribution *a, const struct graph *g)
 /* false: already noted, or out of memory. */
 static bool note_prepared(struct attribution *a, uint32_t code_id)
 {
-	if (!vec_reach(&a->prepared, (size_t)code_id + 1, false))
-		return false;
-	if (a->prepared.v[code_id])
-		return false;
-	return a->prepared.v[code_id] = true;
+	return !u64map_get(&a->prepared, code_id) && u64map_put(&a->prepared, code_id, 1);
 }
 
 void attribution_prepare(struct attribution *a, const struct code *code)
@@ -285,6 +281,7 @@ void attribution_prepare(struct attribution *a, const struct code *code)
 void attribution_keep(struct attribution *a, struct hotspot *hs)
 {
 	env_cache_keep(a->known, hs);
+	u64map_done(&a->prepared); /* ids would pile up; those still in use are prepared again, mostly from the cache */
 }
 
 /* -1: the pc is not in the graph. */

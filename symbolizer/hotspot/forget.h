@@ -13,6 +13,8 @@ struct hotspot;
  * hs_code() and hs_method() return NULL for a forgotten one, so a frame may lose its name, but never gets another's.
  * Must not be called during a walk.
  */
+/* From now on also what is in the code cache, if no walk has used it for so long: for JVMs that are sampled for days. */
+void hotspot_forget_unused(struct hotspot *hs, uint64_t ns);
 bool hotspot_forget_due(const struct hotspot *hs); /* enough was copied since the last time */
 void hotspot_forget_begin(struct hotspot *hs);
 void hotspot_keep_code(struct hotspot *hs, uint32_t id); /* and its methods */

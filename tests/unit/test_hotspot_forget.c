@@ -169,12 +169,34 @@ static void told_code_stays(void **state)
 	assert_string_equal(hs_method(w->hs, method)->name, "b");
 }
 
+/* A JVM that is sampled for days: what is in its code cache is copied again when it is used again. */
+static void unused_code_goes(void **state)
+{
+	struct world *w = *state;
+	uint32_t code = walk_to(w, w->j.begin[1] + 16), stub = walk_to(w, w->j.begin[3]), again;
+
+	forget(w, 0);
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	forget(w, 0);
+	assert_non_null(hs_code(w->hs, code));
+	hotspot_forget_unused(w->hs, 1);
+	forget(w, code);
+	assert_non_null(hs_code(w->hs, code));
+	assert_int_equal(walk_to(w, w->j.begin[1] + 16), code);
+	forget(w, 0);
+	assert_null(hs_code(w->hs, code));
+	assert_non_null(hs_code(w->hs, stub));
+	again = walk_to(w, w->j.begin[1] + 16);
+	assert_true(again > code);
+	assert_int_equal(hs_code(w->hs, again)->compile_id, 77);
+}
+
 /* However many come and go, what is held stays below a bound; nothing is due at the start. */
 static void churn_is_bounded(void **state)
 {
 	enum { ROUNDS = 30000 };
 	struct world *w = *state;
-	uint64_t most = 0;
+	uint64_t most = 0, first = 0;
 	unsigned times = 0;
 
 	assert_false(hotspot_forget_due(w->hs));
@@ -182,13 +204,16 @@ static void churn_is_bounded(void **state)
 		replace(w, 1000 + i);
 		if (hotspot_forget_due(w->hs)) {
 			forget(w, 0);
-			times++;
+			if (!times++)
+				first = hotspot_stats(w->hs).bytes;
 		}
 		if (hotspot_stats(w->hs).bytes > most)
 			most = hotspot_stats(w->hs).bytes;
 	}
 	assert_true(times > 1);
-	/* 4 MB until the first time, the tables of ids, and what a hotspot takes by itself. */
+	forget(w, 0);
+	assert_true(hotspot_stats(w->hs).bytes < first + (16 << 10)); /* nor do the tables grow */
+	/* 4 MB until the first time, and what a hotspot takes by itself. */
 	assert_true(most < 6 << 20);
 	assert_int_equal(hotspot_stats(w->hs).codes - hotspot_stats(w->hs).forgotten_codes <= ROUNDS / 2, 1);
 }
@@ -201,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(methods_come_again_with_new_ids, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(copies_take_bytes_of_a_budget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(told_code_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unused_code_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
 	};
 

@@ -8,6 +8,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/compile_state.h"
@@ -31,7 +32,7 @@ struct watched {
 
 struct compile_watch {
 	VEC(struct watched) methods;
-	VEC(uint32_t) index; /* by method ID: position + 1 */
+	struct u64map index; /* method ID -> position + 1 */
 	uint32_t codes; /* code IDs looked at */
 	size_t frames; /* frames of the profile looked at */
 	size_t next; /* position of the next method to read */
@@ -70,7 +71,7 @@ static void exec(void *part)
 	struct compile_watch *w = part;
 
 	vec_done(&w->methods);
-	vec_done(&w->index);
+	u64map_done(&w->index);
 	begin(w, w->start_ns, w->polls_states);
 }
 
@@ -93,16 +94,17 @@ static void close_part(void *part)
 /* NULL: out of memory, or too many methods. */
 static struct watched *watch(struct compile_watch *w, uint32_t method)
 {
+	uint32_t at;
+
 	if (!method || w->methods.n >= WATCHED_MAX)
 		return NULL;
-	if (!vec_reach(&w->index, (size_t)method + 1, 0))
-		return NULL;
-	if (!w->index.v[method]) {
-		if (!vec_push(&w->methods, (struct watched){.method = method}))
+	at = u64map_get(&w->index, method);
+	if (!at) {
+		at = (uint32_t)w->methods.n + 1;
+		if (!vec_push(&w->methods, (struct watched){.method = method}) || !u64map_put(&w->index, method, at))
 			return NULL;
-		w->index.v[method] = (uint32_t)w->methods.n;
 	}
-	return &w->methods.v[w->index.v[method] - 1];
+	return &w->methods.v[at - 1];
 }
 
 static void note_tier(const struct compile_watch *w, struct watched *m, int tier, uint64_t now_ns)
@@ -131,13 +133,13 @@ static void forgotten(void *part, struct hotspot *hs)
 	struct compile_watch *w = part;
 	size_t n = 0;
 
+	u64map_clear(&w->index);
 	for (size_t i = 0; i < w->methods.n; i++) {
 		struct watched m = w->methods.v[i];
-		bool there = hs_method(hs, m.method) != NULL;
 
-		w->index.v[m.method] = there ? (uint32_t)n + 1 : 0;
-		if (there)
-			w->methods.v[n++] = m;
+		if (!hs_method(hs, m.method) || !u64map_put(&w->index, m.method, (uint32_t)n + 1))
+			continue;
+		w->methods.v[n++] = m;
 	}
 	w->methods.n = n;
 	w->next = 0;
@@ -234,11 +236,12 @@ static void describe(void *part, uint32_t method_id, struct named_compile *ret, 
 {
 	struct compile_watch *w = part;
 	const struct hs_method *m = hs_method(w->hs, method_id);
+	uint32_t place = u64map_get(&w->index, method_id);
 	const struct watched *at;
 
-	if (!m || method_id >= w->index.n || !w->index.v[method_id])
+	if (!m || !place)
 		return;
-	at = &w->methods.v[w->index.v[method_id] - 1];
+	at = &w->methods.v[place - 1];
 	ret->c1_ms = at->c1_ms;
 	ret->c2_ms = at->c2_ms;
 	ret->not_entrant = at->state.not_entrant;

@@ -145,8 +145,9 @@ uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t
 		{offsetof(struct code_entry, code.handlers), c->n_handlers * sizeof(*c->handlers)},
 	};
 
-	e->code.id = (uint32_t)cache->codes.entries.n + 1;
-	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), stamp);
+	e->code.id = cache->codes.n + 1;
+	e->head.stamp = stamp;
+	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts));
 }
 
 static uint32_t code_add(struct code_cache *cache, const struct blob *b)
@@ -216,7 +217,7 @@ static uint32_t code_find_slow(struct code_cache *cache, uint64_t pc)
 		return c->id;
 	}
 	/* The pc is in the blob's header or data, unless a smaller blob has replaced it. */
-	if (c && cache->codes.stamps.v[c->id - 1] == STAMP_PERMANENT)
+	if (c && code_entry(cache, c->id)->head.stamp == STAMP_PERMANENT)
 		return 0;
 	/* The code cache may have changed during the read, so try again once. */
 	for (int try = 0; bad && try < 2; try++) {
@@ -297,7 +298,7 @@ const struct code *hs_code(const struct hotspot *hs, uint32_t code_id)
 
 uint32_t hs_code_count(const struct hotspot *hs)
 {
-	return (uint32_t)hs->cache->codes.entries.n;
+	return hs->cache->codes.n;
 }
 
 bool hs_in_code_cache(const struct hotspot *hs, uint64_t pc)

@@ -54,18 +54,33 @@ void code_keep(struct code_cache *cache, uint32_t id, uint8_t why)
 		interned_keep(methods, c->methods[i], why);
 }
 
-/* Keeps code that is in the code cache, and code that others reported, since they have its ids. */
-void codes_forget_begin(struct code_cache *cache)
+/* Of the code in the code cache, what a walk has used since then. What is left out is found again as if for the first time. */
+static void keep_live(struct code_cache *cache, uint64_t used_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cache->live.n; i++) {
+		const struct live_code live = cache->live.v[i];
+		const struct code_entry *e = code_entry(cache, live.id);
+
+		if (e->head.checked_ns < used_ns && e->read_ns < used_ns && e->head.stamp != STAMP_PERMANENT)
+			continue;
+		code_keep(cache, live.id, KEEP_LIVE);
+		cache->live.v[n++] = live;
+	}
+	cache->live.n = n;
+}
+
+/* Keeps code that others reported, too, since they have its ids. */
+void codes_forget_begin(struct code_cache *cache, uint64_t used_ns)
 {
 	const struct interned *t = &cache->codes;
 
-	for (size_t i = 0; i < t->entries.n; i++)
-		if (t->entries.v[i])
-			t->entries.v[i]->keep = KEEP_NOT;
-	for (size_t i = 0; i < cache->live.n; i++)
-		code_keep(cache, cache->live.v[i].id, KEEP_LIVE);
-	for (uint32_t id = 1; id <= t->entries.n; id++)
-		if (t->stamps.v[id - 1] == STAMP_PERMANENT)
+	for (uint32_t id = 0; (id = interned_next(t, id));)
+		interned_get(t, id)->keep = KEEP_NOT;
+	keep_live(cache, used_ns);
+	for (uint32_t id = 0; (id = interned_next(t, id));)
+		if (interned_get(t, id)->stamp == STAMP_PERMANENT)
 			code_keep(cache, id, code_get(cache, id)->gone ? KEEP_NAMED : KEEP_LIVE);
 	cache->pc_generation++; /* the pc cache has ids that will be forgotten */
 }

@@ -133,7 +133,7 @@ void codes_spans(const struct code_cache *c, struct mem_span *ret); /* one span 
 bool codes_check(struct code_cache *c, const struct mem_span *spans);
 
 /* forget.h */
-void codes_forget_begin(struct code_cache *c);
+void codes_forget_begin(struct code_cache *c, uint64_t used_ns);
 void code_keep(struct code_cache *c, uint32_t id, uint8_t why); /* and its methods */
 
 #endif

@@ -16,7 +16,7 @@ uint32_t gone_find(struct code_cache *cache, uint64_t pc, bool there)
 			      cache->gone(cache->gone_ctx, pc, now->sample_ns, there) :
 			      0;
 
-	return id <= cache->codes.entries.n ? id : 0;
+	return id <= cache->codes.n ? id : 0;
 }
 
 uint32_t hs_gone_add(struct hotspot *hs, uint64_t begin, uint32_t size, int32_t frame_size, int tier)

@@ -453,7 +453,7 @@ static bool still_there(struct nm *nm)
 bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *ret)
 {
 	struct nm nm = {.cache = cache, .l = &cache->jvm->l, .b = b, .dead = blob_dead(cache->jvm, b->header)};
-	uint32_t known = cache->methods->methods.entries.n;
+	uint32_t known = cache->methods->methods.n;
 	bool ok = true;
 
 	places_fill(&nm, ret);
@@ -466,7 +466,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *r
 	}
 	ok = scopes_fill(&nm, ret) && still_there(&nm);
 	/* Methods outlive their nmethod: while it exists, their memory is valid. */
-	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.entries.n; id++)
+	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.n; id++)
 		method_drop(cache->methods, id);
 	free(nm.methods);
 	free(nm.memory);

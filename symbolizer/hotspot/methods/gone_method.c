@@ -17,7 +17,7 @@ uint32_t gone_method_find(struct method_table *table, uint64_t method, const str
 			      table->gone(table->gone_ctx, method, now->sample_ns, fresh) :
 			      0;
 
-	return id <= table->methods.entries.n ? id : 0;
+	return id <= table->methods.n ? id : 0;
 }
 
 uint32_t hs_gone_method_add(struct hotspot *hs)

@@ -70,43 +70,60 @@ static void copy_drop(struct copies *c, void *entry, size_t bytes)
 
 void interned_done(struct interned *t)
 {
-	for (size_t i = 0; i < t->entries.n; i++)
-		free(t->entries.v[i]);
-	vec_done(&t->entries);
-	vec_done(&t->stamps);
+	for (uint32_t id = 0; (id = interned_next(t, id));)
+		free(interned_get(t, id));
+	for (size_t i = 0; i < t->pages.n; i++)
+		free(t->pages.v[i]);
+	vec_done(&t->pages);
 	vec_done(&t->used);
 	u64map_done(&t->ids);
 }
 
-uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n,
-		      uint32_t stamp)
+/* Where the entry of the next id belongs. NULL: out of memory. */
+static struct entry **next_place(struct interned *t)
 {
-	struct entry *kept;
+	if (t->n == t->pages.n * INTERNED_PAGE) {
+		struct entry **page = calloc(INTERNED_PAGE, sizeof(*page));
+
+		if (!page || !vec_push(&t->pages, page)) {
+			free(page);
+			return NULL;
+		}
+	}
+	return &t->pages.v[t->n / INTERNED_PAGE][t->n % INTERNED_PAGE];
+}
+
+uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n)
+{
+	struct entry **place = t->n + 1 < STAMP_PERMANENT ? next_place(t) : NULL;
 	size_t bytes;
 
-	if (t->entries.n + 1 >= STAMP_PERMANENT || !vec_push(&t->stamps, stamp))
+	if (!place)
 		return 0;
-	kept = copy_new(t->copies, e, size, parts, n, &bytes);
-	if (!kept || !vec_push(&t->entries, kept)) {
-		if (kept)
-			copy_drop(t->copies, kept, bytes);
-		t->stamps.n--;
+	*place = copy_new(t->copies, e, size, parts, n, &bytes);
+	if (!*place)
 		return 0;
-	}
-	kept->bytes = bytes;
+	(*place)->bytes = bytes;
 	t->added++;
-	return (uint32_t)t->entries.n;
+	return ++t->n;
+}
+
+uint32_t interned_next(const struct interned *t, uint32_t id)
+{
+	while (id < t->n && !interned_get(t, id + 1))
+		id += t->pages.v[id / INTERNED_PAGE] ? 1 : INTERNED_PAGE - id % INTERNED_PAGE;
+	return id < t->n ? id + 1 : 0;
 }
 
 void interned_use(struct interned *t, uint32_t id)
 {
 	const struct moment *m = &t->copies->jvm->moment;
-	uint32_t *stamp = &t->stamps.v[id - 1];
+	struct entry *e = interned_get(t, id);
 
-	if (*stamp == STAMP_PERMANENT || *stamp == m->walk || moment_checked(m, t->entries.v[id - 1]->checked_ns))
+	if (e->stamp == STAMP_PERMANENT || e->stamp == m->walk || moment_checked(m, e->checked_ns))
 		return;
 	if (m->walking && vec_push(&t->used, id))
-		*stamp = m->walk;
+		e->stamp = m->walk;
 }
 
 bool interned_keep(struct interned *t, uint32_t id, uint8_t why)
@@ -121,33 +138,56 @@ bool interned_keep(struct interned *t, uint32_t id, uint8_t why)
 
 static void forget(struct interned *t, uint32_t id)
 {
-	struct entry *e = t->entries.v[id - 1];
+	struct entry **place = &t->pages.v[(id - 1) / INTERNED_PAGE][(id - 1) % INTERNED_PAGE], *e = *place;
 
 	if (e->key && u64map_get(&t->ids, e->key) == id)
 		u64map_remove(&t->ids, e->key);
 	copy_drop(t->copies, e, e->bytes);
-	t->entries.v[id - 1] = NULL;
+	*place = NULL;
 	t->forgotten++;
+}
+
+/* Not the last one, which more may come to. Returns the bytes of the others. */
+static uint64_t forget_empty_pages(struct interned *t)
+{
+	uint64_t bytes = t->pages.n * sizeof(*t->pages.v);
+
+	for (size_t i = 0; i < t->pages.n; i++) {
+		struct entry **page = t->pages.v[i];
+		size_t n = 0;
+
+		while (page && n < INTERNED_PAGE && !page[n])
+			n++;
+		if (page && n == INTERNED_PAGE && i + 1 < t->pages.n) {
+			free(page);
+			t->pages.v[i] = NULL;
+		}
+		bytes += t->pages.v[i] ? INTERNED_PAGE * sizeof(*page) : 0;
+	}
+	return bytes;
 }
 
 uint64_t interned_forget(struct interned *t)
 {
-	/* Forgotten entries keep their places in the tables. */
-	uint64_t kept = t->entries.n * (sizeof(void *) + sizeof(uint32_t));
+	uint64_t kept = 0;
 
-	for (uint32_t id = 1; id <= t->entries.n; id++) {
-		const struct entry *e = t->entries.v[id - 1];
+	for (uint32_t id = 0; (id = interned_next(t, id));) {
+		const struct entry *e = interned_get(t, id);
 
-		if (e && !e->keep)
+		if (!e->keep)
 			forget(t, id);
-		else if (e && e->keep == KEEP_NAMED)
+		else if (e->keep == KEEP_NAMED)
 			kept += e->bytes;
 	}
 	t->used.n = 0;
-	return kept;
+	return kept + forget_empty_pages(t);
 }
 
 size_t interned_bytes(const struct interned *t)
 {
-	return t->ids.cap * sizeof(struct u64map_slot) + t->entries.cap * (sizeof(void *) + sizeof(uint32_t));
+	size_t bytes = t->ids.cap * sizeof(struct u64map_slot) + t->pages.cap * sizeof(*t->pages.v);
+
+	for (size_t i = 0; i < t->pages.n; i++)
+		bytes += t->pages.v[i] ? INTERNED_PAGE * sizeof(struct entry *) : 0;
+	return bytes;
 }

@@ -21,6 +21,7 @@ struct copies {
 	uint64_t taken; /* bytes taken from it */
 	size_t forget_at; /* value of `bytes` at which to forget; forget.c */
 	uint64_t kept; /* hotspot_kept_bytes() */
+	uint64_t unused_ns; /* hotspot_forget_unused(); 0: never */
 	bool said_full;
 };
 
@@ -43,14 +44,17 @@ struct entry {
 	uint64_t key; /* in ids; 0: not there */
 	uint64_t checked_ns; /* when it was last found unchanged; 0: never */
 	size_t bytes; /* of the entry and all its parts, which are one block */
+	uint32_t stamp; /* the walk that last noted it, or STAMP_PERMANENT */
 	uint8_t keep;
 };
+
+enum { INTERNED_PAGE = 256 };
 
 /* Code blobs or methods by id, from 1 on. An id is never used twice. Zero-initialise, then set copies. */
 struct interned {
 	struct copies *copies; /* borrowed */
-	VEC(struct entry *) entries; /* id - 1; NULL: forgotten */
-	VEC(uint32_t) stamps; /* the walk that last noted it, or STAMP_PERMANENT */
+	uint32_t n; /* ids given */
+	VEC(struct entry **) pages; /* of INTERNED_PAGE entries each, from id 1 on. NULL: forgotten, one or all */
 	VEC(uint32_t) used; /* ids noted in this walk */
 	struct u64map ids; /* key -> id */
 	uint64_t added, replaced, forgotten; /* counts */
@@ -60,15 +64,18 @@ void interned_done(struct interned *t);
 static inline struct entry *interned_get(const struct interned *t,
 					 uint32_t id) /* NULL for 0 and for the id of a forgotten entry */
 {
-	return id && id <= t->entries.n ? t->entries.v[id - 1] : NULL;
+	struct entry *const *page = id && id <= t->n ? t->pages.v[(id - 1) / INTERNED_PAGE] : NULL;
+
+	return page ? page[(id - 1) % INTERNED_PAGE] : NULL;
 }
 
 /*
  * Copies an entry of `size` bytes and its parts into one block, and gives it the next id. Does not add its key to ids.
  * 0: out of memory.
  */
-uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n,
-		      uint32_t stamp);
+uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n);
+/* The next id after that one that has an entry; 0: none. */
+uint32_t interned_next(const struct interned *t, uint32_t id);
 void interned_use(struct interned *t, uint32_t id); /* notes it for the check at the walk's end */
 bool interned_keep(struct interned *t, uint32_t id, uint8_t why); /* false: kept already, or unknown */
 /* Frees the entries that are not kept. Returns the bytes of those that are kept only for their names. */

@@ -157,8 +157,9 @@ uint32_t method_entry_add(struct method_table *table, struct method_entry *e, ui
 		{offsetof(struct method_entry, method.line_table), m->line_table_len},
 	};
 
-	e->method.id = (uint32_t)table->methods.entries.n + 1;
-	return interned_add(&table->methods, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts), stamp);
+	e->method.id = table->methods.n + 1;
+	e->head.stamp = stamp;
+	return interned_add(&table->methods, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts));
 }
 
 static uint32_t method_add(struct method_table *table, const struct method_read *m)
@@ -273,7 +274,7 @@ void method_drop(struct method_table *table, uint32_t id)
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {
 	uint64_t count = table->unloads.seen.count;
-	size_t known = table->methods.entries.n;
+	size_t known = table->methods.n;
 	uint32_t id, was;
 
 	if (methods_intern(table, &method, 1, &id) < 0)
@@ -331,7 +332,7 @@ const struct hs_method *hs_method(const struct hotspot *hs, uint32_t id)
 
 uint32_t hs_method_count(const struct hotspot *hs)
 {
-	return (uint32_t)hs->methods->methods.entries.n;
+	return hs->methods->methods.n;
 }
 
 int32_t hs_method_bci(const struct hs_method *m, uint64_t bcp)
@@ -348,10 +349,9 @@ void method_table_done(struct method_table *table)
 
 void methods_forget_begin(struct method_table *table)
 {
-	for (uint32_t id = 1; id <= table->methods.entries.n; id++) {
+	for (uint32_t id = 0; (id = interned_next(&table->methods, id));) {
 		struct method_entry *e = method_entry(table, id);
 
-		if (e)
-			e->head.keep = e->method.gone ? KEEP_NAMED : KEEP_NOT;
+		e->head.keep = e->method.gone ? KEEP_NAMED : KEEP_NOT;
 	}
 }

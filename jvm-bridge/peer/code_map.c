@@ -11,6 +11,7 @@ enum {
 	PAGE_BITS = 12,
 	MAX_CODE = 8 << 20, /* bytes; HotSpot's largest methods are far below */
 	MAX_LOOKS = 1 << 14, /* ended entries examined per lookup; only an attacker creates more */
+	MAX_LIVE = 128, /* in a page; HotSpot's code begins at least 64 bytes apart */
 };
 
 /* The JVM reports code a little after it began to run. */
@@ -24,6 +25,7 @@ struct node {
 struct page {
 	uint64_t number;
 	struct node *live, *ended; /* `ended` has the latest first */
+	uint32_t n_live;
 	UT_hash_handle hh;
 };
 
@@ -107,6 +109,7 @@ void code_map_end(struct code_map *m, struct timeline_code *c, uint64_t time)
 			if (node->code != c)
 				continue;
 			*at = node->next;
+			p->n_live--;
 			node->next = p->ended;
 			p->ended = node;
 			break;
@@ -142,15 +145,17 @@ int code_map_add(struct code_map *m, struct timeline_code *c)
 	code_map_end_range(m, c->begin, c->size, c->from);
 	for (uint64_t n = first_page(c->begin); n <= last_page(c->begin, c->size); n++) {
 		struct page *p = page_get(m, n);
-		struct node *node = p ? arena_alloc(&m->arena, sizeof(*node)) : NULL;
+		bool full = p && p->n_live >= MAX_LIVE;
+		struct node *node = p && !full ? arena_alloc(&m->arena, sizeof(*node)) : NULL;
 
 		if (!node) {
 			code_map_end(m, c, c->from);
-			return -ENOMEM;
+			return full ? -E2BIG : -ENOMEM;
 		}
 		node->code = c;
 		node->next = p->live;
 		p->live = node;
+		p->n_live++;
 	}
 	return 0;
 }

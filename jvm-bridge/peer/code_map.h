@@ -17,7 +17,7 @@ struct code_map *code_map_new(void);
 void code_map_free(struct code_map *m);
 size_t code_map_bytes(const struct code_map *m); /* memory used: 8 MB of code take 2,048 pages */
 
-/* Borrows `c`; the map sets the end of its interval. -E2BIG: too long for code; -ENOMEM. */
+/* Borrows `c`; the map sets the end of its interval. -E2BIG: too long for code, or too much in one page; -ENOMEM. */
 int code_map_add(struct code_map *m, struct timeline_code *c);
 void code_map_end(struct code_map *m, struct timeline_code *c, uint64_t time);
 /* Ends all code that overlaps [begin, begin + size). */

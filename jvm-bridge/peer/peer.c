@@ -15,6 +15,7 @@
 
 enum {
 	BUFFER = 2 * WIRE_RECORD_MAX,
+	READ_MAX = 32 << 10, /* while others wait for the lock */
 	/* Clocks on one host differ only by a time namespace's offset, seconds or more; less is noise. */
 	SAME_CLOCK_NS = 50000000,
 };
@@ -125,7 +126,8 @@ static int take_records(struct peer *p, struct err *err)
 
 int peer_read(struct peer *p, struct err *err)
 {
-	ssize_t n = recv(p->fd, p->buffer + p->len, sizeof(p->buffer) - p->len, 0);
+	size_t room = sizeof(p->buffer) - p->len;
+	ssize_t n = recv(p->fd, p->buffer + p->len, room < READ_MAX ? room : READ_MAX, 0);
 	int r;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -21,9 +21,9 @@
  * Limit on the steps that records cause, about a second's worth. Long replays get more, by their bytes, and a stream that
  * lasts for hours gets all of them back in STEPS_BACK_S seconds.
  */
-#define STEPS (UINT64_C(1) << 26)
-#define STEPS_PER_BYTE 16
-#define STEPS_BACK_S 64
+#define STEPS (UINT64_C(1) << 23)
+#define STEPS_PER_BYTE 4
+#define STEPS_BACK_S 8
 #define PAGE_BITS 12
 
 enum { MAX_CHAIN = 1024, METHOD_BYTES = 8 + 4 + 4 + 2 + 2, SCOPE_BYTES = 16, RANGE_BYTES = 8 };

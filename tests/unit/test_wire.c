@@ -392,6 +392,51 @@ static void test_large_codes(void **state)
 	buf_done(&b);
 }
 
+/* Code that is nearer together than HotSpot's can be: each step through a page's list would cost as much as all of it. */
+static void test_crowded_page(void **state)
+{
+	struct timeline *t = timeline_new();
+	struct buf b = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 4096; i++) {
+		size_t at = begin(&b, WIRE_CODE_LOAD, 0, i + 1);
+
+		put(&b, (1 << 20) + i, 8), put(&b, 10, 8), put(&b, 1, 4);
+		put(&b, 0, 4), put(&b, 0, 4), put(&b, 0, 4);
+		end(&b, at);
+	}
+	assert_int_equal(feed_all(t, &b), -EPROTO);
+	assert_in_range(timeline_stats(t).codes, 64, 256);
+	timeline_free(t);
+	buf_done(&b);
+}
+
+/* However much waits to be read: others need the lock that is held meanwhile. */
+static void test_reads_in_pieces(void **state)
+{
+	enum { RECORDS = 3000, MOST = 2000 };
+	struct timeline *t = timeline_new();
+	struct err err = {0};
+	struct buf b = {0};
+	struct peer *p;
+	int pair[2];
+
+	(void)state;
+	hello(&b, WIRE_VERSION_MAJOR, 0);
+	for (uint64_t i = 0; i < RECORDS; i++)
+		simple(&b, WIRE_GC_PAUSE, i, i, i + 1);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(send(pair[1], b.data, b.len, MSG_DONTWAIT), b.len);
+	assert_int_equal(peer_new(pair[0], t, &p, &err), 0);
+	assert_int_equal(peer_read(p, &err), 1);
+	assert_in_range(timeline_stats(t).records, 1, MOST);
+	close(pair[1]);
+	peer_free(p);
+	timeline_free(t);
+	buf_done(&b);
+}
+
 /* Files have taken most of what the target may cost: what is told is dropped sooner, and the bytes come back. */
 static void test_little_is_left(void **state)
 {
@@ -487,7 +532,8 @@ int main(void)
 		cmocka_unit_test(test_bad_peers),       cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_large_codes),     cmocka_unit_test(test_ids_that_collide),
 		cmocka_unit_test(test_little_is_left),  cmocka_unit_test(test_endless_ranges),
-		cmocka_unit_test(test_endless_replays),
+		cmocka_unit_test(test_endless_replays), cmocka_unit_test(test_crowded_page),
+		cmocka_unit_test(test_reads_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

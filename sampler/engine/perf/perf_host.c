@@ -278,7 +278,8 @@ static int open_parts(struct perf_host *h, const struct perf_host_options *o, st
 	if (c.period < PERF_CLOCK_MIN_PERIOD_NS)
 		return err_set(err, -EINVAL, "a period of %llu ns is too short", (unsigned long long)c.period);
 	stack_size_init(&h->size, o->stack_bytes, PERF_STACK_MAX);
-	c.stack_bytes = h->stack_bytes = h->size.now;
+	c.stack_bytes = h->size.now;
+	h->stack_bytes = h->size.now;
 	h->queue = sample_queue_new(QUEUE_BYTES);
 	h->watched = calloc(PIDS / 64, sizeof(*h->watched));
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

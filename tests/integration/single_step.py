@@ -30,9 +30,12 @@ MODES = {
     "plain": ["-XX:-UseCompactObjectHeaders"],
     "comp": ["-Xcomp"],
     "early": [],  # while the compilers are at work: code is replaced, frames are deoptimised
+    # A safepoint every millisecond: polls trap, also at returns, where the frame is gone already.
+    "polls": ["-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions", "-XX:+SafepointALot",
+              "-XX:GuaranteedSafepointInterval=1"],
 }
 VIRTUAL = {"virtual": [], "virtual-int": ["-Xint"]}
-SINCE = {"z": 17, "virtual": 21, "virtual-int": 21}
+SINCE = {"z": 17, "polls": 17, "virtual": 21, "virtual-int": 21}
 NOT_IN_ALL = ("shenandoah", "compact", "plain")  # builds
 CARRIER = "ForkJoinPool-1-worker-1"
 ONE_CARRIER = ["-Djdk.virtualThreadScheduler.%s=1" % p for p in ("parallelism", "maxPoolSize")]
@@ -57,7 +60,10 @@ def run_mode(jdk, classes, mode, steps):
         run = subprocess.run([str(binary), str(target.pid), *thread],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         print("JDK %d, %s: %s" % (jdk.major, mode, run.stdout), end="", flush=True)
-        return run.returncode == 0
+        walked = mode != "polls" or " safepoint " in run.stdout
+        if not walked:
+            print("JDK %d, polls: no walk began in the code that polls trap into" % jdk.major)
+        return run.returncode == 0 and walked
 
 
 def main():

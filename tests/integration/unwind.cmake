@@ -1,10 +1,10 @@
 add_executable(single_step single_step.c single_step_edges.c stack_dump_view.c)
 target_link_libraries(single_step PRIVATE js_unwind)
 js_integration_test(single_step.17 120 single_step.py --jdk 17)
-js_integration_test(single_step.17.modes 180 single_step.py --jdk 17 --mode c2,early,deopt,parallel,z,fp)
+js_integration_test(single_step.17.modes 180 single_step.py --jdk 17 --mode c2,early,deopt,polls,z,fp)
 js_integration_test(single_step.new 120 single_step.py --jdk 25,21)
 js_integration_test(single_step.new.modes 180 single_step.py --jdk 25,21
-  --mode c2,early,deopt,parallel,z,fp,virtual,virtual-int)
+  --mode c2,early,deopt,polls,z,fp,virtual,virtual-int)
 js_integration_sanitized(single_step.17)
 
 add_executable(stack_dump stack_dump.c stack_dump_view.c)

@@ -54,8 +54,8 @@ def weight(d, pid):
     return d.kept(pid)["weight"] / 1e9
 
 
-def begin(tmp, sampling="frequency = %d\ncpu_limit = 100%%" % HZ):
-    d = one.Daemon(tmp, sampling=sampling)
+def begin(tmp, sampling="frequency = %d\ncpu_limit = 100%%" % HZ, rules=None):
+    d = one.Daemon(tmp, sampling=sampling, rules=rules)
     if not jvm.wait_until(lambda: d.process("keeper") and d.process("worker"), 30):
         raise SystemExit("it does not begin: " + d.said())
     return d
@@ -141,6 +141,24 @@ def governed(jdk, classes, tmp, _load):
         bad.append("no event: " + said[:300])
     for j in jvms:
         j.stop()
+    return bad
+
+
+def stopped(jdk, classes, tmp, _load):
+    """A rule wants the suspend engine for one user: a process of its own, which has a tracer."""
+    d = begin(tmp, rules="[rule stopped]\nmain = Busy\nengine = suspend\nfrequency = 99\n" + one.own_rules())
+    j, bad = one.Busy(jdk, classes), []
+    if not jvm.wait_until(lambda: d.process("worker %d" % j.pid), 30):
+        bad.append("no process of its own: " + d.said())
+    else:
+        tracers = lambda: [p for p in one.tree(d.process("worker %d" % j.pid)) if one.status(p)["Name"] == ["jsampler-stop"]]
+        if not jvm.wait_until(tracers, 20):
+            bad.append("no tracer: " + d.said())
+    jvm.burn(j.pid, 3)
+    j.stop()
+    if not jvm.wait_until(lambda: "Busy.compute" in " ".join(r["method"] for r in d.kept(j.pid, "--flat")["rows"]), 30, 0.5):
+        bad.append("no Busy.compute: " + d.said())
+    d.stop()
     return bad
 
 
@@ -368,7 +386,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, starts, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, starts, stopped, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

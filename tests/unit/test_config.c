@@ -76,7 +76,7 @@ static void rules(void **state)
 {
 	static const char text[] =
 		"[rule builds]\nuser = jenkins\nsample = no\n"
-		"[rule shop]\nservice = shop-*\nsample = yes\npod = ?*\nfrequency = 19\nengine = perf\nwall = no\n"
+		"[rule shop]\nservice = shop-*\nsample = yes\npod = ?*\nfrequency = 19\nengine = suspend\nwall = no\n"
 		"label.team = payments = ours\n";
 	static const struct label build[] = {{"user", "jenkins"}, {"service", "shop-eu"}};
 	static const struct label shop[] = {{"user", "x"}, {"service", "shop-eu"}, {"pod", "p"}};
@@ -89,7 +89,8 @@ static void rules(void **state)
 	assert_true(choice.leave_out);
 	choice = rules_choose(c->rules, shop, 3);
 	assert_string_equal(choice.rule, "shop");
-	assert_true(!choice.leave_out && choice.frequency == 19);
+	assert_true(!choice.leave_out && choice.frequency == 19 && choice.suspend);
+	assert_true(rules_suspend(c->rules));
 	assert_int_equal(choice.n_labels, 1);
 	assert_string_equal(choice.labels[0].key, "team");
 	assert_string_equal(choice.labels[0].value, "payments = ours");
@@ -158,8 +159,7 @@ static void problems(void **state)
 		{"[rule a]\nuser = a\nuser = b\n", "f:3: user: it is in this rule already; remove one of them\n"},
 		{"[rule a]\nfrequency = 1001\n",
 		 "f:2: frequency = 1001: it takes samples for each second of CPU time, from 5 to 1000\n"},
-		{"[rule a]\nengine = suspend\n",
-		 "f:2: engine = suspend: it takes perf: the daemon has no other engine yet\n"},
+		{"[rule a]\nengine = ptrace\n", "f:2: engine = ptrace: it takes perf or suspend\n"},
 		{"[rule a]\nwall = yes\n",
 		 "f:2: wall = yes: it takes no: the daemon does not sample waiting threads yet\n"},
 		{"[rule a]\nuser = a\\\n", "f:2: user: 'a\\' ends with a backslash; '\\\\' stands for one\n"},

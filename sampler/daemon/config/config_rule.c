@@ -65,8 +65,8 @@ static int set_wall(struct rule_choice *c, const char *value)
 
 static int set_engine(struct rule_choice *c, const char *value)
 {
-	(void)c;
-	return strcmp(value, "perf") == 0 ? 0 : -EINVAL;
+	c->suspend = strcmp(value, "suspend") == 0;
+	return c->suspend || strcmp(value, "perf") == 0 ? 0 : -EINVAL;
 }
 
 static const struct {
@@ -76,7 +76,7 @@ static const struct {
 } actions[] = {
 	{"sample", set_sample, "yes or no"},
 	{"frequency", set_frequency, "samples for each second of CPU time, from 5 to 1000"},
-	{"engine", set_engine, "perf: the daemon has no other engine yet"},
+	{"engine", set_engine, "perf or suspend"},
 	{"wall", set_wall, "no: the daemon does not sample waiting threads yet"},
 };
 enum { ACTIONS = sizeof(actions) / sizeof(*actions) };

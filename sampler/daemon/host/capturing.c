@@ -49,19 +49,19 @@ static int check(const struct capturing *c, const struct capture_request *r, str
 static int fork_capture(const struct targets *t, const struct scan_found *f, const struct capture_request *r, int feed,
 			pid_t *ret, struct err *err)
 {
-	uint32_t hz_wanted = 0; /* by a rule, which is for the history */
+	struct watch_how wanted = {0}; /* by a rule, which is for the history */
 	char user[64], name[16];
 	const struct watch_options o = {
 		.pid = f->pid,
 		.start_ticks = f->start_ticks,
 		.feed = feed,
-		.hz = r->hz,
+		.how.hz = r->hz,
 		.capture_ns = r->seconds * SECOND_NS,
 		.rules = t->rules,
 		.boot_id = t->boot_id,
 		.host = t->host,
 		.user = user,
-		.hz_wanted = &hz_wanted,
+		.wanted = &wanted,
 	};
 
 	user_name(f->uid, user, sizeof(user));

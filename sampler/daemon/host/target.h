@@ -8,12 +8,13 @@
 
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/supervise/restart.h"
+#include "sampler/daemon/watch/watch.h"
 
 /* One of struct targets, for the files that it is made of. */
 struct target {
 	struct scan_found who;
 	size_t slot;
-	uint32_t hz;
+	struct watch_how how;
 	pid_t worker; /* 0: none of its own */
 	bool alone; /* it is to have one of its own */
 	bool joined; /* it is sampled together with others */

@@ -89,7 +89,7 @@ static struct target *add(struct targets *t, const struct scan_found *f)
 	while (t->slots[slot / 64] >> slot % 64 & 1)
 		slot++;
 	t->slots[slot / 64] |= UINT64_C(1) << slot % 64;
-	t->list[t->n] = (struct target){.who = *f, .slot = slot, .hz = t->hz, .pidfd = -1};
+	t->list[t->n] = (struct target){.who = *f, .slot = slot, .how.hz = t->hz, .pidfd = -1};
 	return &t->list[t->n++];
 }
 
@@ -111,12 +111,12 @@ static pid_t fork_worker(const struct targets *t, const struct target *one, int 
 		.pid = one->who.pid,
 		.start_ticks = one->who.start_ticks,
 		.feed = feed,
-		.hz = one->hz,
+		.how = one->how,
 		.rules = t->rules,
 		.boot_id = t->boot_id,
 		.host = t->host,
 		.user = user,
-		.hz_wanted = &t->wanted[one->slot],
+		.wanted = &t->wanted[one->slot],
 	};
 
 	user_name(one->who.uid, user, sizeof(user));
@@ -261,14 +261,15 @@ static void blame(struct targets *t, struct target *one, int status, uint64_t no
 	one->again_ns = now + delay_ns;
 }
 
-static void take_frequency(struct targets *t, struct target *one)
+static void take_wanted(struct targets *t, struct target *one)
 {
-	uint32_t hz = t->wanted[one->slot];
+	const struct watch_how how = t->wanted[one->slot];
 
-	if (hz < CONFIG_HZ_MIN || hz > CONFIG_HZ_MAX || hz == one->hz)
+	if (how.hz < CONFIG_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
+	    (how.hz == one->how.hz && how.suspend == one->how.suspend))
 		one->again_ns = clock_monotonic_ns() + FAILED_NS;
 	else
-		one->hz = hz;
+		one->how = how;
 }
 
 /* Under whose samples it ended has a worker of its own from now on. */
@@ -316,7 +317,7 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
 	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
 	case WATCH_LEFT_OUT: one->left_out = true; break;
-	case WATCH_AGAIN: take_frequency(t, one); break;
+	case WATCH_AGAIN: take_wanted(t, one); break;
 	default: blame(t, one, status, now);
 	}
 	return true;
@@ -356,7 +357,8 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 	case CROWD_ALONE:
 		one->alone = true;
 		if (r->hz >= CONFIG_HZ_MIN && r->hz <= CONFIG_HZ_MAX)
-			one->hz = r->hz;
+			one->how.hz = r->hz;
+		one->how.suspend = r->suspend && rules_suspend(t->rules);
 		break;
 	case CROWD_EXEC:
 		t->again(t->ctx, one->who.pid);

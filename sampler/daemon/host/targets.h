@@ -12,6 +12,7 @@
 
 struct quarantine;
 struct rules;
+struct watch_how;
 
 /* The JVMs of this host, and what samples them: one worker for all, or for those that need it one of their own. */
 enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
@@ -19,7 +20,7 @@ enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
 struct targets {
 	struct target *list;
 	size_t n;
-	uint32_t *wanted; /* shared with the workers, by slot */
+	struct watch_how *wanted; /* shared with the workers, by slot */
 	uint64_t slots[TARGETS_MAX / 64 + 1]; /* taken */
 	struct quarantine *quarantine;
 	struct governor *governor; /* of those that are sampled together, by slot; NULL: there are none yet */

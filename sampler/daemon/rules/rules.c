@@ -45,6 +45,14 @@ size_t rules_count(const struct rules *r)
 	return r->n;
 }
 
+bool rules_suspend(const struct rules *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i]->choice.suspend)
+			return true;
+	return false;
+}
+
 bool rules_used(const struct rules *r)
 {
 	return r->used;

@@ -21,6 +21,7 @@ enum { RULES_MAX = 200, RULE_CONDITIONS = 16, RULE_LABELS = 8 };
 struct rule_choice {
 	bool leave_out;
 	uint32_t frequency; /* Hz; 0: the default */
+	bool suspend; /* the suspend engine, not perf events */
 	const char *rule; /* the rule's name; NULL: none matched */
 	const struct label *labels; /* additional labels of the target; borrowed from the rules */
 	size_t n_labels;
@@ -29,6 +30,7 @@ struct rule_choice {
 struct rules *rules_new(void); /* NULL: out of memory */
 void rules_free(struct rules *r);
 size_t rules_count(const struct rules *r);
+bool rules_suspend(const struct rules *r); /* some rule wants the suspend engine */
 bool rules_used(const struct rules *r); /* rules_choose() was called */
 
 /* Appends a rule that matches everything so far. `where`: file and line, for messages. -E2BIG: too many; -EEXIST. */

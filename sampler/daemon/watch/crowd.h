@@ -24,14 +24,14 @@ struct crowd_page {
 /* From this process to the first one. */
 enum crowd_report_what {
 	CROWD_LEFT_OUT = 1, /* by a rule */
-	CROWD_ALONE, /* is to have a process of its own: `hz`, or 0 */
+	CROWD_ALONE, /* is to have a process of its own: `hz`, or 0, and `suspend` */
 	CROWD_GONE, /* has ended */
 	CROWD_EXEC, /* has executed another program: it is to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
 	CROWD_COST, /* what it has cost so far: cpu_ns */
 };
 struct crowd_report {
-	uint32_t what, slot, hz;
+	uint32_t what, slot, hz, suspend;
 	int32_t pid;
 	uint64_t cpu_ns; /* of this process */
 };

@@ -42,7 +42,14 @@ void crowd_work_on(struct crowd *c, struct member *m)
 
 void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz)
 {
-	const struct crowd_report r = {.what = what, .slot = m->slot, .hz = hz, .pid = m->w.pid, .cpu_ns = m->cost_ns};
+	const struct crowd_report r = {
+		.what = what,
+		.slot = m->slot,
+		.hz = hz,
+		.suspend = m->w.choice.suspend,
+		.pid = m->w.pid,
+		.cpu_ns = m->cost_ns,
+	};
 
 	channel_send(c->o->report, &r, sizeof(r), -1);
 }
@@ -98,7 +105,7 @@ bool member_identify(struct crowd *c, struct member *m)
 	m->identified = true;
 	if (w->choice.leave_out)
 		crowd_report(c, m, CROWD_LEFT_OUT, 0);
-	else if (w->choice.frequency && w->choice.frequency != c->o->hz)
+	else if ((w->choice.frequency && w->choice.frequency != c->o->hz) || w->choice.suspend)
 		crowd_report(c, m, CROWD_ALONE, w->choice.frequency);
 	else
 		watched_introduce(w);

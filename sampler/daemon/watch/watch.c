@@ -49,8 +49,8 @@ static bool decide(struct watch *w, const char *jdk)
 		w->status = WATCH_LEFT_OUT;
 		return false;
 	}
-	if (!w->o->capture_ns && c->frequency && c->frequency != w->o->hz) {
-		*w->o->hz_wanted = c->frequency;
+	if (!w->o->capture_ns && ((c->frequency && c->frequency != w->o->how.hz) || c->suspend != w->o->how.suspend)) {
+		*w->o->wanted = (struct watch_how){c->frequency ? c->frequency : w->o->how.hz, c->suspend};
 		w->status = WATCH_AGAIN;
 		return false;
 	}
@@ -111,8 +111,8 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 	const struct watch_options *o = w->o;
 	const struct closing_targets targets = {.pids = &o->pid, .n = 1};
 	struct session_options so = {
-		.engine = &engine_perf_ops,
-		.engine_options = {.event = "cpu", .period = frequency_period_ns(o->hz), .kernel = true},
+		.engine = o->how.suspend ? &engine_suspend_ops : &engine_perf_ops,
+		.engine_options = {.event = "cpu", .period = frequency_period_ns(o->how.hz), .kernel = true},
 		.profile = {.threads = true},
 		.slice_ns = o->capture_ns ? 0 : FEED_SLICE_NS,
 		.slice_lead_ns = FEED_LEAD_NS,

@@ -1,10 +1,16 @@
 #ifndef JS_WATCH_WATCH_H
 #define JS_WATCH_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct rules;
+
+struct watch_how {
+	uint32_t hz;
+	bool suspend; /* threads are stopped one by one, without perf events */
+};
 
 /*
  * The process that samples one target, and sends what it counts to the keeper (feed.h), one profile for each step of the
@@ -14,12 +20,12 @@ struct watch_options {
 	pid_t pid;
 	uint64_t start_ticks; /* since boot: the process that was found has this start time */
 	int feed; /* socket to the keeper */
-	uint32_t hz;
-	uint64_t capture_ns; /* ends after this time, and rules do not say how often; 0: until the target ends */
+	struct watch_how how;
+	uint64_t capture_ns; /* ends after this time, and rules do not say how; 0: until the target ends */
 	struct rules *rules; /* borrowed */
 	const char *boot_id, *host, *user; /* borrowed */
 	/* Shared with the parent. */
-	volatile uint32_t *hz_wanted; /* with WATCH_AGAIN: what a rule wants */
+	struct watch_how *wanted; /* with WATCH_AGAIN: by a rule */
 };
 
 /* Exit statuses. Another one, or a signal: it failed. */
@@ -27,7 +33,7 @@ enum watch_status {
 	WATCH_ENDED = 0, /* the target has ended, or SIGTERM has come */
 	WATCH_FAILED = 1, /* sampling could not begin; it was logged */
 	WATCH_LEFT_OUT = 64, /* a rule leaves the target out */
-	WATCH_AGAIN, /* a rule wants another frequency */
+	WATCH_AGAIN, /* a rule wants another frequency or engine */
 	WATCH_NO_KEEPER, /* nobody reads the feed */
 };
 

@@ -29,8 +29,8 @@
 enum { DOUBTS_MAX = 10 };
 
 /* Of processes that are read together. */
-enum { GRAPHS_BYTES = 16 << 20 };
-#define UNUSED_NS UINT64_C(120000000000)
+enum { GRAPHS_BYTES = 8 << 20 };
+#define UNUSED_NS UINT64_C(60000000000)
 
 void readers_close(struct readers *v)
 {

@@ -6,7 +6,7 @@
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
 /* When copies have grown by an eighth plus a step. More often would take more time, less often more memory. */
-enum { FORGET_STEP = 2 << 20, SPARING_STEP = 256 << 10, FORGET_SHARE = 8 };
+enum { FORGET_STEP = 2 << 20, SPARING_STEP = 128 << 10, FORGET_SHARE = 8 };
 
 static size_t step_of(const struct copies *c)
 {

@@ -61,6 +61,8 @@ int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspo
 	r = vmstructs_read(mem, symbol, ctx, &tables, err);
 	if (r == 0)
 		r = jvm_read(hs->jvm, tables, err);
+	if (r == 0 && !threads_begun(hs->jvm))
+		r = err_set(err, -EAGAIN, "the JVM is still starting (no thread yet)");
 	if (r == 0)
 		r = code_cache_open(hs->cache, tables, symbol, ctx, err);
 	vmstructs_free(tables);

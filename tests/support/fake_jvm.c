@@ -584,7 +584,7 @@ static void threads(struct fake_jvm *j)
 
 	j->list_var = take(j, 8);
 	put64(j, j->list_var, list);
-	put32(j, list + 12, 2);
+	put32(j, list + 12, j->threadless ? 0 : 2);
 	put64(j, list + 24, array);
 	for (uint64_t i = 0; i < 2; i++) {
 		uint64_t t = take(j, 256), os = take(j, 32);
@@ -601,7 +601,7 @@ static void threads(struct fake_jvm *j)
 		put64(j, t + 96 + 8, 0x5678);
 	}
 	if (j->major < 12) {
-		put64(j, j->list_var, j->thread[0]);
+		put64(j, j->list_var, j->threadless ? 0 : j->thread[0]);
 		put64(j, j->thread[0] + 120, j->thread[1]);
 		variable(j, "Threads", "::_thread_list", "JavaThread*", j->list_var);
 		field(j, "JavaThread", "::_next", "JavaThread*", 120);

@@ -20,6 +20,7 @@ struct fake_jvm {
 	const char *drop; /* "Type::field" that is left out of the tables */
 	const char *drop2;
 	bool starting; /* strides read 0 */
+	bool threadless; /* no thread is listed yet */
 	const char *const *arguments; /* of the JVM; ends with NULL. NULL: its tables do not have them */
 	const char *command; /* sun.java.command */
 
@@ -51,7 +52,7 @@ struct fake_jvm {
 	uint64_t arguments_array, arguments_count; /* Arguments::_jvm_args_array, _num_jvm_args */
 };
 
-/* Call with zeroed `j`, of which major, drop and starting may be set. */
+/* Call with zeroed `j`, of which major, drop, starting and threadless may be set. */
 void fake_jvm_build(struct fake_jvm *j);
 void fake_jvm_free(struct fake_jvm *j);
 

@@ -53,6 +53,21 @@ static void not_yet_started(void **state)
 	fake_jvm_free(&j);
 }
 
+/* Its interpreter may be there in part. */
+static void not_before_its_first_thread(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fake_jvm j = {.major = i ? 17 : 8, .threadless = true};
+		struct hotspot *hs = NULL;
+		struct err err = {0};
+
+		assert_int_equal(open_fake(&j, &hs, &err), -EAGAIN);
+		assert_null(hs);
+		fake_jvm_free(&j);
+	}
+}
+
 static void missing_fields_are_named(void **state)
 {
 	struct fake_jvm j = {.drop = "CodeBlob::_name", .drop2 = "ConstMethod::_name_index"};
@@ -150,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_every_style),
 		cmocka_unit_test(not_yet_started),
+		cmocka_unit_test(not_before_its_first_thread),
 		cmocka_unit_test(missing_fields_are_named),
 		cmocka_unit_test(missing_alternatives_are_named),
 		cmocka_unit_test(missing_optional_is_noted),

@@ -68,6 +68,17 @@ static struct hs_field list_var(const struct jvm *jvm)
 	return jvm->l.threads_smr.ok ? jvm->l.threads_smr : jvm->l.threads_list;
 }
 
+bool threads_begun(struct jvm *jvm)
+{
+	uint64_t at, n = 1;
+
+	if (!jvm_read_fresh(jvm, list_var(jvm).at, &at, 8))
+		return true;
+	if (jvm->l.threads_smr.ok && object_ok(at) && !jvm_get(jvm, at, jvm->l.tlist_length, &n))
+		return true;
+	return at && n;
+}
+
 /* The fields of a thread, read in two batches: the JavaThreads, then the tids in their OSThreads. */
 struct thread_read {
 	uint64_t os, base, size;

@@ -33,6 +33,12 @@ struct thread_list {
 
 void thread_list_done(struct thread_list *list);
 
+/*
+ * Has the JVM listed a thread? Only then are its interpreter and its stubs whole: they are generated one by one before
+ * (init_globals() in HotSpot's runtime/init.cpp, 8 to 25). True if the list cannot be read.
+ */
+bool threads_begun(struct jvm *jvm);
+
 /* thread_name.c: the java.lang.Thread, not verified yet. */
 bool thread_oop(struct jvm *jvm, const struct hs_thread *t, uint64_t *ret);
 

@@ -345,6 +345,8 @@ def wrong_questions(path):
         status, _, _ = get(path, "/healthz", method)
         check("no %s" % method, status in (405, 413), status)
     check("no body", get(path, "/healthz", headers={"Content-Length": "9999999999"})[0] == 413)
+    status, _, _ = get(path, "/healthz", headers={"Content-Length": "0", "content-length": "7"})
+    check("no body that only the second of two headers announces", status == 413, status)
     status, _, _ = get(path, "/healthz?" + "x" * 40000)
     check("too long a request", status in (413, 414, 431), status)
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "sampler/daemon/captures/captures.h"
@@ -224,11 +225,23 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, b
 	return sent;
 }
 
+/* Of headers that are repeated, MHD_lookup_connection_value() sees one only. */
+static enum MHD_Result announces_body(void *found, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	bool length = strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+
+	(void)kind;
+	if ((length && (!value || strcmp(value, "0") != 0)) || strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
+		*(bool *)found = true;
+	return MHD_YES;
+}
+
 static bool has_body(struct MHD_Connection *c)
 {
-	const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	bool found = false;
 
-	return (length && strcmp(length, "0") != 0) || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+	MHD_get_connection_values(c, MHD_HEADER_KIND, announces_body, &found);
+	return found;
 }
 
 /* Clients that take their answers slowly must not fill the memory. */

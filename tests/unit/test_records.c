@@ -30,8 +30,8 @@ enum {
 struct blob {
 	uint64_t block[2]; /* the heap's own */
 	const char *name;
-	int32_t size, code, data, records, end, pad;
-	const void *separate;
+	int32_t size, code, data, records, end, level;
+	const void *separate, *maps;
 };
 
 struct record {
@@ -56,6 +56,9 @@ static struct {
 		struct record r[RECORDS_MAX];
 	} records;
 	uint32_t n;
+	struct {
+		int32_t n, size, pairs[4][2];
+	} maps;
 	uint8_t map[HEAP_PAGES << 5];
 } jvm;
 
@@ -94,6 +97,9 @@ bool jvm_fields_find(const struct jvm_field *f, size_t n)
 		{"CodeBlob", "_data_offset", offsetof(struct blob, data) - 16},
 		{"nmethod", "_scopes_pcs_offset", offsetof(struct blob, records) - 16},
 		{"nmethod", "_scopes_data_offset", offsetof(struct blob, end) - 16},
+		{"nmethod", "_comp_level", offsetof(struct blob, level) - 16},
+		{"CodeBlob", "_oop_maps", offsetof(struct blob, maps) - 16},
+		{"ImmutableOopMapSet", "_count", 0},
 		{"nmethod", "_immutable_data", offsetof(struct blob, separate) - 16},
 	};
 
@@ -152,6 +158,8 @@ static void code_begin(int32_t n)
 	b->code = (int32_t)(code - (heap + METHOD * PAGE) - 16);
 	b->data = b->code + n;
 	b->separate = &jvm.records;
+	b->maps = &jvm.maps;
+	b->level = 1;
 	b->records = offsetof(typeof(jvm.records), r);
 }
 
@@ -213,7 +221,7 @@ static void loops(void **state)
 	assert_int_equal(near(101), 1014);
 	assert_int_equal(near(159), 1014);
 	assert_int_equal(near(168), 168); /* behind the loop the next record is the nearest */
-	assert_int_equal(near(170), 170);
+	assert_int_equal(near(170), 169);
 }
 
 /* The inner loop's before the outer one's, wherever they are. */
@@ -290,6 +298,32 @@ static void branches(void **state)
 	call(2091, STUB); /* the last that is near enough */
 	code_end();
 	assert_int_equal(near(115), 2095);
+}
+
+/* Of C2's records only those of safepoints, even where the JVM would take another. */
+static void untrusted(void **state)
+{
+	(void)state;
+	code_begin(CODE);
+	record(90); /* a poll */
+	record(100);
+	record(104);
+	branch(110, 1000);
+	record(125);
+	record(295);
+	record(300); /* a poll */
+	record(1002);
+	call(1010, STUB);
+	code_end();
+	jvm.maps = (typeof(jvm.maps)){3, 0, {{90, 0}, {300, 0}, {1015, 0}}};
+	assert_int_equal(near(101), 99); /* another compiler's are all right */
+	blob_at(METHOD)->level = 4;
+	assert_int_equal(near(90), 89);
+	assert_int_equal(near(101), 1014);
+	assert_int_equal(near(120), 1014);
+	assert_int_equal(near(290), 299);
+	blob_at(METHOD)->maps = NULL;
+	assert_int_equal(near(101), 99);
 }
 
 /* Code behind everything, which jumps back to the place that it belongs to. */
@@ -377,9 +411,9 @@ static void garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loops),    cmocka_unit_test(nested),    cmocka_unit_test(calls),
-		cmocka_unit_test(branches), cmocka_unit_test(collector), cmocka_unit_test(elsewhere),
-		cmocka_unit_test(ends),     cmocka_unit_test(garbage),
+		cmocka_unit_test(loops),     cmocka_unit_test(nested),    cmocka_unit_test(calls),
+		cmocka_unit_test(branches),  cmocka_unit_test(untrusted), cmocka_unit_test(collector),
+		cmocka_unit_test(elsewhere), cmocka_unit_test(ends),      cmocka_unit_test(garbage),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -4,6 +4,9 @@
  * they say holds at the branch that leads there. So the nearest of such branches and of other records is taken, before
  * or behind, if possible in the same loop. Branches are recognised by their bytes at any address: other bytes that look
  * like one hardly ever lead to such a call.
+ *
+ * Where somebody listens to compiled methods, C2 adds records that often name a wrong method. Only those of safepoints
+ * are taken, which have a map of oops.
  */
 #include "jvm-bridge/host/stacks/records.h"
 
@@ -15,10 +18,13 @@
 enum {
 	HEAPS_MAX = 8,
 	HOPS_MAX = 1000, /* through a map of segments */
+	MAPS_HEADER = 8, /* two numbers, before pairs of numbers */
+	PAIR = 8,
 	RECORD = 16, /* bytes of a PcDesc, which begins with its pc's offset */
 	REACH = 4096, /* bytes to look at, in each direction */
 	LOOPS_MAX = 8,
 	RARE_MAX = 96, /* bytes from where a branch leads to the end of the call there */
+	OPTIMISED = 4, /* level of C2's code */
 	BRANCH = 6, /* bytes of a conditional branch with 32 bits */
 	CALL = 5, /* and of a jump */
 };
@@ -32,6 +38,9 @@ static struct {
 	uint64_t begin, code; /* pointer to the code, up to JDK 22; or its offset */
 	uint64_t separate; /* nmethod: pointer to what holds the records, from JDK 23 on */
 	uint64_t records, end; /* nmethod: their offsets */
+	uint64_t level; /* nmethod */
+	uint64_t maps, n_maps; /* CodeBlob: pointer to its ImmutableOopMapSet; number in that */
+	bool maps_known; /* from JDK 9 on */
 	uint64_t heaps[HEAPS_MAX];
 	unsigned n_heaps;
 	_Atomic bool ready;
@@ -41,7 +50,8 @@ static struct {
 struct compiled {
 	uint64_t begin, records;
 	int64_t size; /* of instructions */
-	uint32_t n;
+	uint64_t maps; /* pairs of numbers by the first one, a pc; 0: not to be looked at */
+	uint32_t n, n_maps;
 };
 
 static int32_t number(uint64_t address)
@@ -91,11 +101,16 @@ void records_init(void)
 	const struct jvm_field inside[] = {{"nmethod", "_dependencies_offset", &at.end}};
 	const struct jvm_field begin[] = {{"CodeBlob", "_code_begin", &at.begin}};
 	const struct jvm_field code[] = {{"CodeBlob", "_code_offset", &at.code}};
+	const struct jvm_field maps[] = {{"CodeBlob", "_oop_maps", &at.maps},
+					 {"nmethod", "_comp_level", &at.level},
+					 {"ImmutableOopMapSet", "_count", &at.n_maps}};
 
 	if (jvm_fields_find(all, sizeof(all) / sizeof(*all)) &&
 	    (jvm_fields_find(separate, 2) || jvm_fields_find(inside, 1)) &&
-	    (jvm_fields_find(begin, 1) || jvm_fields_find(code, 1)) && heaps_find())
+	    (jvm_fields_find(begin, 1) || jvm_fields_find(code, 1)) && heaps_find()) {
+		at.maps_known = jvm_fields_find(maps, 3);
 		atomic_store(&at.ready, true);
+	}
 }
 
 /* The map has a byte for each segment: 0 where a block begins, 255: free, else how many to go back. */
@@ -139,6 +154,16 @@ static bool is_method(uint64_t blob)
 	return name && !strcmp(name, "nmethod");
 }
 
+static void maps_find(uint64_t blob, struct compiled *ret)
+{
+	uint64_t set = at.maps_known && *(const uint8_t *)(uintptr_t)(blob + at.level) == OPTIMISED ?
+			       jvm_word(blob + at.maps) :
+			       0;
+
+	ret->maps = set ? set + MAPS_HEADER : 0;
+	ret->n_maps = set ? (uint32_t)number(set + at.n_maps) : 0;
+}
+
 static bool compiled_find(uint64_t pc, struct compiled *ret)
 {
 	uint64_t blob = blob_of(pc), base;
@@ -153,6 +178,7 @@ static bool compiled_find(uint64_t pc, struct compiled *ret)
 	ret->size = (int64_t)(blob + (uint32_t)number(blob + at.data) - ret->begin);
 	ret->records = base + (uint32_t)from;
 	ret->n = from > 0 && to > from ? (uint32_t)(to - from) / RECORD : 0;
+	maps_find(blob, ret);
 	return pc >= ret->begin && (int64_t)(pc - ret->begin) < ret->size && ret->n;
 }
 
@@ -161,20 +187,43 @@ static int64_t record_offset(const struct compiled *c, uint32_t i)
 	return number(c->records + (uint64_t)i * RECORD);
 }
 
-/* The first record at `offset` or behind; the last of all is a sentinel. */
-static uint32_t record_find(const struct compiled *c, int64_t offset)
+/* The first of n numbers in ascending order, each `step` bytes behind the one before, that is at least v; n: none. */
+static uint32_t number_find(uint64_t first, uint32_t n, uint32_t step, int64_t v)
 {
-	uint32_t low = 0, high = c->n - 1;
+	uint32_t low = 0, high = n;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (record_offset(c, middle) < offset)
+		if (number(first + (uint64_t)middle * step) < v)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+/* The first record at `offset` or behind; the last of all is a sentinel. */
+static uint32_t record_find(const struct compiled *c, int64_t offset)
+{
+	return number_find(c->records, c->n - 1, RECORD, offset);
+}
+
+static bool is_trusted(const struct compiled *c, int64_t record)
+{
+	uint32_t i = number_find(c->maps, c->n_maps, PAIR, record);
+
+	return !c->maps || (i < c->n_maps && number(c->maps + (uint64_t)i * PAIR) == record);
+}
+
+/* The same, without those that may be wrong. */
+static uint32_t trusted_find(const struct compiled *c, int64_t offset)
+{
+	uint32_t i = record_find(c, offset);
+
+	while (i < c->n - 1 && !is_trusted(c, record_offset(c, i)))
+		i++;
+	return i;
 }
 
 /* The record of a call is where it returns to, that of a poll where it begins. */
@@ -215,13 +264,13 @@ static void take_records(const struct compiled *c, int64_t pc, struct best *b)
 	for (uint32_t i = next; i < c->n - 1 && record_offset(c, i) - CALL - pc < b->distance; i++) {
 		int64_t r = record_offset(c, i), place = is_call(c, r) ? r - CALL : r;
 
-		if (!is_rare(c, r))
+		if (is_trusted(c, r) && !is_rare(c, r))
 			best_take(b, place, place - pc, r);
 	}
 	for (uint32_t i = next; i-- > 1 && pc - record_offset(c, i) < b->distance;) {
 		int64_t r = record_offset(c, i);
 
-		if (!is_rare(c, r))
+		if (is_trusted(c, r) && !is_rare(c, r))
 			best_take(b, r, pc - r, r);
 	}
 }
@@ -245,7 +294,7 @@ static int64_t branch_record(const struct compiled *c, int64_t offset)
 
 	if (to <= offset)
 		return -1;
-	r = record_offset(c, record_find(c, to + 1));
+	r = record_offset(c, trusted_find(c, to + 1));
 	return r - to <= RARE_MAX && is_rare(c, r) ? r : -1;
 }
 
@@ -319,14 +368,16 @@ static int64_t place_of(const struct compiled *c, int64_t pc, int64_t next)
 uint64_t record_near(uint64_t pc)
 {
 	struct compiled c;
-	int64_t offset, next, r;
+	int64_t offset, taken, next, r;
 
 	if (!atomic_load(&at.ready) || !compiled_find(pc, &c))
 		return pc;
 	offset = (int64_t)(pc - c.begin);
-	next = record_offset(&c, record_find(&c, offset));
+	taken = record_offset(&c, record_find(&c, offset + 1)); /* by the JVM */
+	next = record_offset(&c, trusted_find(&c, offset));
 	if (next == offset || (next - offset < CALL && is_call(&c, next)))
-		return pc; /* it has a record */
-	r = record_choose(&c, place_of(&c, offset, next));
-	return r <= 0 || r == next ? pc : c.begin + (uint64_t)r - 1;
+		r = next; /* the instruction's own */
+	else
+		r = record_choose(&c, place_of(&c, offset, next));
+	return r <= 0 || r == taken ? pc : c.begin + (uint64_t)r - 1;
 }

@@ -136,6 +136,18 @@ def capabilities():
     check("docs/install.md: the table of capabilities", sorted(named) == sorted(job + [d + " (daemon)" for d in daemon if d not in job]), named)
 
 
+def formats():
+    """The manual page names the ending of each output format, and docs/api.yaml its name."""
+    page = (ROOT / "packaging/man/jsampler-record.roff").read_text(encoding="utf-8")
+    api = re.findall(r"format: (folded[^.]*)\.", (ROOT / "docs/api.yaml").read_text(encoding="utf-8"))
+    found = [w for f in (ROOT / "sampler/output").glob("writer_*.c")
+             for w in re.findall(r'\.name = "(\w+)",\n\t\.endings = "(\.[\w.]+)', f.read_text(encoding="utf-8"))]
+    check("formats are found", len(found) > 5, found)
+    for name, ending in found:
+        check("jsampler-record.roff: " + ending, ending.replace(".folded.gz", ".folded") in page)
+        check("docs/api.yaml: " + name, api and all(re.search(r"\b%s\b" % name, text) for text in api), api)
+
+
 def matrix_page():
     page = (ROOT / "docs/matrix.md").read_text(encoding="utf-8")
     modes = matrix_table.modes_table(matrix.MODES)
@@ -163,6 +175,7 @@ def main():
     architecture()
     version()
     capabilities()
+    formats()
     matrix_page()
     print("%d failed" % len(failures))
     return 1 if failures else 0

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "sampler/daemon/config/config.h"
+#include "sampler/daemon/config/config_keys.h"
 #include "sampler/daemon/rules/rules.h"
+#include "symbolizer/base/err.h"
 
 static char said[20000];
 
@@ -50,6 +52,46 @@ static void defaults(void **state)
 	assert_true(!*c->listen && !*c->token_file);
 	assert_int_equal(rules_count(c->rules), 0);
 	config_free(c);
+}
+
+#define SERVICE FIXTURES "/../../packaging/service/"
+
+/* The file that packages install has every key with its default, and the manual page has, too. */
+static void what_is_shipped(void **state)
+{
+	static char man[65536], line[500];
+	FILE *conf = fopen(SERVICE "jsampler.conf", "re"), *page = fopen(SERVICE "jsampler.conf.5", "re");
+	struct config *by_default, shipped = {0};
+	char section[20] = "", key[40], value[100], entry[200];
+	bool seen[CONFIG_KEYS] = {false};
+
+	(void)state;
+	assert_non_null(conf);
+	assert_non_null(page);
+	assert_in_range(fread(man, 1, sizeof(man) - 1, page), 1, sizeof(man) - 2);
+	fclose(page);
+	assert_int_equal(parse("", &by_default), 0);
+	while (fgets(line, sizeof(line), conf) && strncmp(line, "#[rule", 6) != 0) {
+		struct err err = {0};
+		int i, n = sscanf(line, "#%39[a-z_0-9] = %99s", key, value);
+
+		if (sscanf(line, "[%19[a-z]]", section) == 1 || n < 1 || !strchr(line, '='))
+			continue;
+		i = config_key_find(section, key, &err);
+		assert_string_equal(err.msg, "");
+		seen[i] = true;
+		snprintf(entry, sizeof(entry), "%s \" (%s)", key, n == 2 ? value : "none");
+		if (!strstr(man, entry))
+			fail_msg("jsampler.conf.5 lacks %s", entry);
+		if (n == 2)
+			assert_int_equal(config_key_set(&shipped, i, value, &err), 0);
+	}
+	fclose(conf);
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		if (!seen[i])
+			fail_msg("jsampler.conf lacks a key, number %d in config_keys.c", i);
+	assert_memory_equal(&shipped, by_default, offsetof(struct config, rules));
+	config_free(by_default);
 }
 
 static void settings(void **state)
@@ -315,9 +357,10 @@ static void foreign_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),      cmocka_unit_test(settings), cmocka_unit_test(rules),
-		cmocka_unit_test(problems),      cmocka_unit_test(many),     cmocka_unit_test(files),
-		cmocka_unit_test(foreign_files),
+		cmocka_unit_test(defaults),      cmocka_unit_test(settings),
+		cmocka_unit_test(rules),         cmocka_unit_test(problems),
+		cmocka_unit_test(many),          cmocka_unit_test(files),
+		cmocka_unit_test(foreign_files), cmocka_unit_test(what_is_shipped),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);

@@ -357,7 +357,7 @@ static void nothing_added(void **state)
 	profile_free(NULL);
 }
 
-static void ends_have_names(void **state)
+static void enums_have_names(void **state)
 {
 	(void)state;
 	for (int i = 0; i < WALK_ENDS; i++) {
@@ -366,6 +366,10 @@ static void ends_have_names(void **state)
 			assert_string_not_equal(walk_end_name(i), walk_end_name(k));
 	}
 	assert_string_equal(walk_end_name(WALK_ENDS), "?");
+	for (int i = 0; i < THREAD_STATES; i++)
+		assert_string_not_equal(thread_state_name(i), "unknown");
+	for (int i = MARK_NONE + 1; i < FRAME_MARKS; i++)
+		assert_true(frame_mark_text(i) || i == MARK_KERNEL || i == MARK_VIRTUAL);
 }
 
 static void what_was_not_sampled_is_no_sample(void **state)
@@ -415,7 +419,7 @@ int main(void)
 		cmocka_unit_test(what_several_may_take_is_limited_too),
 		cmocka_unit_test(thread_names),
 		cmocka_unit_test(nothing_added),
-		cmocka_unit_test(ends_have_names),
+		cmocka_unit_test(enums_have_names),
 		cmocka_unit_test(what_was_not_sampled_is_no_sample),
 	};
 

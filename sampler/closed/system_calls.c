@@ -18,6 +18,12 @@
 #include "sampler/closed/tracing_calls.h"
 #include "symbolizer/base/call_rules.h"
 
+/*
+ * TCGETS2 of linux/termios.h, which cannot be included beside termios.h: isatty(3) of glibc 2.42 and later. Its argument
+ * is a structure of 44 bytes.
+ */
+#define TERMINAL_GET2 _IOR('T', 0x2A, char[44])
+
 /* clang-format off */
 static const int allowed[] = {
 	/* memory; making it executable is below */
@@ -54,7 +60,8 @@ static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETFL)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETLK)}}, /* SQLite, of a history that was opened before */
-	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}},
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}}, /* isatty(3) */
+	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TERMINAL_GET2)}},
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
 	/* A handler in place of say_and_end() would keep the process alive. */
 	{SCMP_SYS(rt_sigaction), 1, {SCMP_A0(SCMP_CMP_NE, SIGSYS)}},

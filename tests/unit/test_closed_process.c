@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -86,6 +87,28 @@ static void works_on(void **state)
 
 	(void)state;
 	assert_int_equal(run(work, said, sizeof(said)), 0);
+	assert_string_equal(said, "");
+}
+
+/* isatty(3), as old and new versions of glibc ask. */
+static void ask_for_terminal(void)
+{
+	static const unsigned long requests[] = {TCGETS, 0x802c542a /* TCGETS2 */};
+	struct closed_gaps g;
+	char settings[64];
+
+	begin(&g);
+	for (int i = 0; i < 2; i++)
+		if (ioctl(STDERR_FILENO, requests[i], settings) == 0 || errno != ENOTTY)
+			_exit(3);
+}
+
+static void a_terminal_is_recognised(void **state)
+{
+	char said[512];
+
+	(void)state;
+	assert_int_equal(run(ask_for_terminal, said, sizeof(said)), 0);
 	assert_string_equal(said, "");
 }
 
@@ -476,6 +499,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(works_on),
+		cmocka_unit_test(a_terminal_is_recognised),
 		cmocka_unit_test(keeps_the_time_zone),
 		cmocka_unit_test(dies_with_a_line),
 		cmocka_unit_test(no_user_stops_what_root_parses_with),

@@ -50,14 +50,16 @@ static int take_option(const struct option_spec *s, struct capture_args *a, stru
 	else if (strcmp(n, "socket") == 0)
 		a->socket = optarg;
 	else if (strcmp(n, "frequency") == 0 && parse_u64(optarg, 1, CAPTURE_HZ_MAX, &a->hz) < 0)
-		return err_set(err, -EINVAL, "-F %.20s: from 1 to %d times for each second of CPU time", optarg,
+		return err_set(err, -EINVAL, "-F %.20s: must be from 1 to %d samples per second of CPU time", optarg,
 			       CAPTURE_HZ_MAX);
 	else if (strcmp(n, "duration") == 0) {
 		if (parse_duration(optarg, &ns) < 0 || ns < SECOND_NS || ns > CAPTURE_SECONDS_MAX * SECOND_NS)
-			return err_set(err, -EINVAL, "-d %.20s: from 1 s to %dm", optarg, CAPTURE_SECONDS_MAX / 60);
+			return err_set(err, -EINVAL, "-d %.20s: must be a time from 1s to %dm", optarg,
+				       CAPTURE_SECONDS_MAX / 60);
 		a->seconds = ns / SECOND_NS;
 	} else if (strcmp(n, "get") == 0 && parse_u64(optarg, 1, INT64_MAX, &a->id) < 0)
-		return err_set(err, -EINVAL, "--get %.20s: a number that jsampler capture --list shows", optarg);
+		return err_set(err, -EINVAL, "--get %.20s: must be a number that jsampler capture --list shows",
+			       optarg);
 	return 0;
 }
 
@@ -70,8 +72,8 @@ static int choose_format(struct capture_args *a, struct err *err)
 	if (a->format && !w)
 		return err_set(err, -EINVAL, "-f %.40s: one of %s", a->format, names);
 	if (!w && a->output && strcmp(a->output, "-") != 0)
-		return err_set(err, -EINVAL, "-o %.200s: its ending says no format; -f takes one of %s", a->output,
-			       names);
+		return err_set(err, -EINVAL, "-o %.200s: unknown file name ending; give the format with -f: %s",
+			       a->output, names);
 	a->format = w ? w->name : "folded";
 	return 0;
 }

@@ -31,7 +31,7 @@ static int choose_output(struct convert *c, struct err *err)
 	if (c->o.n_outputs)
 		return 0;
 	if (isatty(STDOUT_FILENO) && !c->o.format)
-		return err_set(err, -EINVAL, "convert to what? -o FILE; its ending says the format");
+		return err_set(err, -EINVAL, "convert to what? -o FILE; the ending of its name selects the format");
 	c->o.outputs[c->o.n_outputs++] = "-";
 	return 0;
 }
@@ -39,7 +39,7 @@ static int choose_output(struct convert *c, struct err *err)
 static int check_files(struct convert *c, struct err *err)
 {
 	if (c->history.given && c->n_files)
-		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
+		return err_set(err, -EINVAL, "give files, or --since for what the daemon has kept, not both");
 	if (c->history.given)
 		return history_check(&c->history, false, err);
 	if (!c->n_files)

@@ -29,7 +29,8 @@ static int parse(int argc, char **argv, struct daemon_args *a, struct err *err)
 			a->o.config = optarg;
 	}
 	if (r == 0 && optind < argc)
-		r = err_set(err, -EINVAL, "daemon takes no '%.80s': rules in its configuration choose what is sampled",
+		r = err_set(err, -EINVAL,
+			    "daemon takes no argument '%.80s': rules in its configuration select what is sampled",
 			    argv[optind]);
 	return r;
 }

@@ -164,7 +164,7 @@ static int check_history(struct diff_run *run, struct err *err)
 	int r;
 
 	if (run->n_before || run->n_after)
-		return err_set(err, -EINVAL, "files, or --since for what the daemon has kept: one of the two");
+		return err_set(err, -EINVAL, "give files, or --since for what the daemon has kept, not both");
 	r = history_check(&run->history, true, err);
 	run->paths[0] = run->history.ranges[1].name;
 	run->paths[1] = run->history.ranges[0].name;
@@ -330,7 +330,7 @@ static void warn_of_events(const struct diff_run *run)
 			first = m;
 		if (strcmp(first->event, m->event) == 0)
 			continue;
-		log_warn("'%s' has samples of %.40s, files before it of %.40s: they may differ because of that",
+		log_warn("'%s' has samples of %.40s, the files before it of %.40s: this may explain differences",
 			 run->paths[i], m->event, first->event);
 		return;
 	}

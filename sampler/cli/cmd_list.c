@@ -207,7 +207,7 @@ static int parse(int argc, char **argv, struct list_options *o, struct err *err)
 			return err_set(err, -EINVAL, "-f %.80s: text or json", optarg);
 	}
 	if (r == 0 && optind < argc)
-		r = err_set(err, -EINVAL, "list takes no '%.80s': it shows every JVM", argv[optind]);
+		r = err_set(err, -EINVAL, "list takes no argument '%.80s': it shows every JVM", argv[optind]);
 	return r;
 }
 

@@ -127,8 +127,8 @@ static int choose_targets(struct record *rec, struct err *err)
 		o->n_pids = r == 0;
 		if (r == -ENOENT && hints_is_command(o->target_name))
 			return err_set(err, r,
-				       "no JVM runs the main class or jar '%.80s'; to start the program of "
-				       "that name: jsampler -- %.80s",
+				       "no JVM runs the main class or jar '%.80s'; to start a program of that name, "
+				       "use: jsampler -- %.80s",
 				       o->target_name, o->target_name);
 		return r;
 	}
@@ -234,8 +234,8 @@ static void say_outlived(struct record *rec, uint64_t start_ns)
 	rec->outlived = 0;
 	if (!runs_live(rec->runs).children)
 		return;
-	log_warn("'%s' ended after %.1f s, but processes that it started are still running; they are sampled "
-		 "until they end or until Ctrl-C (not with --no-children)",
+	log_warn("'%s' ended after %.1f s, but processes that it started are still running; they are sampled until "
+		 "they end or until Ctrl-C (--no-children leaves them out)",
 		 rec->o.command[0], (double)(ended_ns - start_ns) / 1e9);
 }
 

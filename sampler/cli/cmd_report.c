@@ -52,7 +52,8 @@ static int choose_view(const char *option, const char *arg, struct report *rep, 
 		if (strcmp(option, views[i].option) != 0)
 			continue;
 		if (rep->chosen)
-			return err_set(err, -EINVAL, "--%s and --%s: one view at a time", rep->chosen, option);
+			return err_set(err, -EINVAL, "--%s and --%s cannot be combined: only one view at a time",
+				       rep->chosen, option);
 		rep->chosen = option;
 		rep->view = views[i].view;
 		rep->o.method = arg;
@@ -109,7 +110,7 @@ static bool is_there(const char *path)
 static int check_files(struct report *rep, const char *const *files, size_t n, struct err *err)
 {
 	if (rep->history.given && n)
-		return err_set(err, -EINVAL, "a file, or --since for what the daemon has kept: one of the two");
+		return err_set(err, -EINVAL, "give files, or --since for what the daemon has kept, not both");
 	if (rep->history.given)
 		return history_check(&rep->history, false, err);
 	if (n == 0 && rep->o.method && is_there(rep->o.method))

@@ -75,10 +75,11 @@ static int choose_writer(const char *path, const char *format, const struct writ
 	if (*ret)
 		return 0;
 	if (format)
-		return err_set(err, -EINVAL, "'%s': %s is not written in gzip (folded and pprof are)", path, format);
+		return err_set(err, -EINVAL, "'%s': %s cannot be compressed with gzip (folded and pprof can)", path,
+			       format);
 	writer_names(names, sizeof(names));
 	return err_set(err, -EINVAL,
-		       "'%s': unknown file name ending; say the format with -f (%s), as in '-f folded -o %s'", path,
+		       "'%s': unknown file name ending; give the format with -f (%s), as in '-f folded -o %s'", path,
 		       names, path);
 }
 

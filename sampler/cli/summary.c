@@ -136,7 +136,7 @@ static void print_no_samples(const struct session_summary *s)
 			 (double)s->children.cpu_ns / 1e6);
 	text_sanitise(comm, sizeof(comm), s->comm, strlen(s->comm));
 	if (s->engine.lost)
-		say("no samples: all that were taken are lost; on a busy machine, a lower rate (-F) or a longer "
+		say("no samples: all samples taken were lost; on a busy machine, a lower rate (-F) or a longer "
 		    "interval (-i) helps");
 	else if (is_time(s) && (s->cpu_ns || children[0]))
 		say("no samples: %s used %.0f ms%s%s", comm[0] ? comm : "the target",
@@ -387,7 +387,7 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 	print_children(s);
 	print_notes(s);
 	if (unfiltered)
-		say("what was read was parsed without a filter of system calls: none was accepted here");
+		say("the target's data was parsed without a filter of system calls: none was accepted here");
 	if (flat_build(np, &f) == 0) {
 		print_kinds(&f);
 		if (f.samples) /* filters may have dropped them all */

@@ -188,12 +188,11 @@ int closed_try(enum closed_work work, struct closed_gaps *ret, void (*look)(void
 void closed_say_gaps(const struct closed_gaps *g)
 {
 	if (g->filter)
-		log_warn("what is read here is parsed without a filter of system calls, since the kernel, or a "
-			 "container, refuses "
-			 "one (%s): read no files of others as root",
+		log_warn("input is parsed without a filter of system calls, because the kernel or a container refuses "
+			 "one (%s): do not read other users' files as root",
 			 strerror(-g->filter));
 	if (g->landlock)
-		log_info("no Landlock here (%s): the filter of system calls alone keeps files closed",
+		log_info("no Landlock here (%s): only the filter of system calls keeps files from being opened",
 			 strerror(-g->landlock));
 	if (g->ids)
 		log_info("cannot take on another user's ids (%s): files are parsed with uid 0, without capabilities",

@@ -121,8 +121,8 @@ int closing_tracer(int socket, struct err *err)
 
 	if (r == 0 && gaps.ids)
 		err_set(err, 0,
-			"no CAP_SYS_PTRACE: the process that stops threads keeps root's ids and capabilities, without "
-			"which it may not");
+			"no CAP_SYS_PTRACE: the process that stops threads keeps root's ids and capabilities, because "
+			"it could not stop threads without them");
 	return r;
 }
 

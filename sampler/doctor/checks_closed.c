@@ -77,7 +77,7 @@ static void say(struct checks *c, const char *name, const struct proc_status *st
 	landlock_text(landlock, sizeof(landlock));
 	checks_add(c, closed ? CHECK_OK : CHECK_WARN, name, "tried: what parses has %s, %s%s%s", text, landlock,
 		   filter ? "" : ", but no filter of its own",
-		   closed ? "" : ": whoever takes it over can do more harm");
+		   closed ? "" : ": an attacker who takes it over can do more harm");
 	if (!closed)
 		checks_remedy(c, REMEDY);
 }
@@ -134,8 +134,9 @@ static void say_tracer(struct checks *c, const char *name, const struct proc_sta
 	status_text(st, text, sizeof(text));
 	checks_add(c, closed ? CHECK_OK : CHECK_WARN, name, "tried: what stops threads (-e wall) has %s%s%s", text,
 		   filter ? "" : ", but no filter of its own",
-		   keeps_all ? ": without CAP_SYS_PTRACE it keeps what it has, and may stop no process that has more" :
-			       "");
+		   keeps_all ?
+			   ": without CAP_SYS_PTRACE it keeps what it has, and cannot stop a process that has more" :
+			   "");
 	if (!closed)
 		checks_remedy(c, "%s", keeps_all ? "CAP_SYS_PTRACE; in a container: --cap-add SYS_PTRACE" : REMEDY);
 }

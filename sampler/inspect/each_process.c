@@ -170,11 +170,11 @@ static void give_up(struct run *r, bool silent, uint64_t ns)
 void each_process_say_stuck(pid_t pid, int signal)
 {
 	if (signal == SIGSYS)
-		log_warn("process %d: what reads it tried a system call that is not allowed there, and was ended; the "
-			 "process may have taken it over",
+		log_warn("process %d: the child that reads it tried a system call that is not allowed there, and was "
+			 "ended; the process may have taken the child over",
 			 (int)pid);
 	else if (signal)
-		log_warn("process %d: what reads it was ended by signal %d", (int)pid, signal);
+		log_warn("process %d: the child that reads it was ended by signal %d", (int)pid, signal);
 	else
 		log_warn("process %d: could not be read within %d s", (int)pid, EACH_PATIENCE_MS / 1000);
 }

@@ -208,7 +208,7 @@ static int check_tables(struct day *d, struct err *err)
 		return day_failed(d, err);
 	while ((r = day_step(d, s, err)) > 0)
 		if (!is_own_table((const char *)sqlite3_column_text(s, 0))) {
-			r = day_damaged(d, "it has other tables than a store", err);
+			r = day_damaged(d, "its tables are not those of a store", err);
 			break;
 		}
 	sqlite3_finalize(s);
@@ -231,7 +231,7 @@ static int check_version(struct day *d, bool writes, struct err *err)
 	if (application == DAY_APPLICATION_ID && version == DAY_VERSION)
 		return check_tables(d, err);
 	if (application || version)
-		return day_damaged(d, "it is no file of a store", err);
+		return day_damaged(d, "it is not a file of a store", err);
 	if (!writes)
 		return err_set(err, -ENOENT, "empty");
 	r = run(d, "begin", err);
@@ -339,7 +339,7 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 
 	day_name(id, name);
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return err_set(err, -ENAMETOOLONG, "%.200s: too long a name", dir);
+		return err_set(err, -ENAMETOOLONG, "%.200s: the name is too long", dir);
 	if (!d || !(d->pack = pack_new()) || !(d->dict = dictionary_new()))
 		return no_memory(err);
 	d->id = id;

@@ -55,10 +55,11 @@ static int make_directory(const char *dir, struct err *err)
 	if (lstat(dir, &st) < 0)
 		return err_set(err, -errno, "'%.300s': %m", dir);
 	if (!S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "'%.300s' is no directory", dir);
+		return err_set(err, -ENOTDIR, "'%.300s' is not a directory", dir);
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		return err_set(err, -EPERM,
-			       "'%.300s' is another user's, or others may write to it: chown and chmod go-w it", dir);
+			       "'%.300s' belongs to another user, or others may write to it: use chown and chmod go-w",
+			       dir);
 	return 0;
 }
 
@@ -97,7 +98,7 @@ int store_open(const char *dir, const struct store_options *o, struct store **re
 		return err_set(err, -ENOMEM, "out of memory");
 	s->lock = -1;
 	if (snprintf(s->dir, sizeof(s->dir), "%s", dir) >= (int)sizeof(s->dir))
-		return err_set(err, -ENAMETOOLONG, "%.200s: too long a name", dir);
+		return err_set(err, -ENAMETOOLONG, "%.200s: the name is too long", dir);
 	store_set_limits(s, o);
 	r = make_directory(dir, err);
 	if (r == 0)
@@ -374,8 +375,7 @@ static void forget(struct store *s, const store_file_list *files, uint64_t now_s
 			bytes -= f->bytes;
 	}
 	if (is_too_much(s, bytes) && !s->full)
-		log_warn("'%s' takes more than it may, or the file system is nearly full, with the history of today "
-			 "alone",
+		log_warn("'%s' exceeds its limit, or the file system is nearly full, with today's history alone",
 			 s->dir);
 	s->full = is_too_much(s, bytes);
 }

@@ -92,7 +92,7 @@ static void parse_members(struct parse *s, struct byte_set *set)
 		uint8_t from = (uint8_t)*s->p++, to = from;
 
 		if (from == '[' && *s->p && strchr(":.=", *s->p))
-			return say(s, "classes in brackets are not known");
+			return say(s, "classes such as [:alpha:] are not supported");
 		if (*s->p == '-' && s->p[1] && s->p[1] != ']') {
 			to = (uint8_t)s->p[1];
 			s->p += 2;
@@ -145,7 +145,7 @@ static void parse_one(struct parse *s)
 	case '*':
 	case '+':
 	case '?': return say(s, "there is nothing before a *, + or ?");
-	case '{': return say(s, "counted repetition is not known; a brace is \\{");
+	case '{': return say(s, "{n,m} is not supported; for a brace, write \\{");
 	case '\\':
 		c = *s->p ? *s->p++ : '\0';
 		if (!c || strchr("123456789", c))

@@ -105,14 +105,14 @@ def doctor(path, level, says):
 
 
 def wrong_usage():
-    for args, says in ((["--until", "3"], "since when"), (["--since", "3:99"], "3:07"), (["--since", "1m", "--until", "5m"], "not before"),
-                       (["--since", "1m", "x.folded"], "one of the two"), (["--since", "1m", "--label", "x"], "KEY=PATTERN"),
-                       (["--since", "1m", "--store", ".", "--socket", "x"], "one of the two"), (["--since", "2026-02-31x"], "--since")):
+    for args, says in ((["--until", "3"], "--since TIME is missing"), (["--since", "3:99"], "3:07"), (["--since", "1m", "--until", "5m"], "not before"),
+                       (["--since", "1m", "x.folded"], "not both"), (["--since", "1m", "--label", "x"], "KEY=PATTERN"),
+                       (["--since", "1m", "--store", ".", "--socket", "x"], "cannot be combined"), (["--since", "2026-02-31x"], "--since")):
         for command in ("report", "convert", "diff"):
             done = run(command, *args)
             check("%s %s" % (command, " ".join(args)), done.returncode == 2 and says in done.stderr, done)
     done = run("report", "--since", "1m", "--socket", "/nonexistent")
-    doctor("/nonexistent", "skip", "none answers at /nonexistent")
+    doctor("/nonexistent", "skip", "no daemon answers at /nonexistent")
     check("no daemon", done.returncode == 1 and "is jsampler daemon running?" in done.stderr, done)
 
 

@@ -65,12 +65,12 @@ def outputs(t, _, tmp):
           (status, names, text))
     r = run("-d", ".3", "-o", "/dev/null", "--", "true")
     check("an ending that says no format: what to type", r.status == 2 and
-          r.says("say the format with -f .*'-f folded -o /dev/null'"), r)
+          r.says("give the format with -f .*'-f folded -o /dev/null'"), r)
     r = run("-p", t.pid, "-d", ".3", "-f", "folded", "-o", tmp + "/a.gz", "-o", tmp + "/a")
     with open(tmp + "/a.gz", "rb") as packed, open(tmp + "/a", "rb") as plain:
         check("-f folded -o a.gz is compressed", r.status == 0 and gzip.decompress(packed.read()) == plain.read() != b"", r)
     r = run("-p", t.pid, "-d", ".3", "-f", "html", "-o", tmp + "/a.html.gz")
-    check("-f html -o a.html.gz: there is no such format", r.status == 2 and r.says("not written in gzip"), r)
+    check("-f html -o a.html.gz: there is no such format", r.status == 2 and r.says("cannot be compressed with gzip"), r)
     r = run("-p", t.pid, "-d", ".3", "-o", tmp + "/x-%p-%t-100%%.folded")
     names = [n for n in os.listdir(tmp) if n[0] == "x"]
     check("%p, %t and %%", r.status == 0 and not r.out and len(names) == 1 and

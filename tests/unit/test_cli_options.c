@@ -110,7 +110,7 @@ static void advice(void **state)
 		{"-p 1 -- x", "not both"},
 		{"--", "command must follow"},
 		{"-p 1 Main", "not both"},
-		{"A B", "one process at a time"},
+		{"A B", "only one process can be given by name"},
 		{"-p 1 2", "-d 2"},
 		{"1 2", "-p 1,2"},
 		{"sh -jar x.jar", "jsampler -- sh"},

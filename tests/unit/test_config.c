@@ -163,7 +163,7 @@ static void problems(void **state)
 		{"[sampling]\ncpu_limit = 1s%\n",
 		 "f:2: cpu_limit = 1s%: it takes a share of one core, from 0.1% to 100%\n"},
 		{"[sampling]\nfrequency =\n",
-		 "f:2: frequency: the value is missing; to have the default, leave out the line\n"},
+		 "f:2: frequency: the value is missing; to use the default, leave out the line\n"},
 		{"[sampling]\nfrequency\n", "f:2: 'frequency': neither '[section]' nor 'key = value'\n"},
 		{"[sampling]\n = 1\n", "f:2: a value without a key\n"},
 		{"[sampling\n", "f:1: '[sampling': a heading is '[section]' and nothing else\n"},
@@ -174,7 +174,7 @@ static void problems(void **state)
 		{"[store]\nkeep_10s = 213505d\n", "f:2: keep_10s = 213505d: it takes a time from 1h to 366d\n"},
 		{"[store]\nkeep_10s = 10m\n", "f:2: keep_10s = 10m: it takes a time from 1h to 366d\n"},
 		{"[store]\nkeep_10s = 8d\n",
-		 "f: [store]: keep_10s must not be longer than keep_1min, and that not than keep_10min\n"},
+		 "f: [store]: keep_10s must not be longer than keep_1min, nor keep_1min longer than keep_10min\n"},
 		{"[store]\ncommand_lines = yes\n", "f:2: command_lines = yes: it takes no: they are not stored yet\n"},
 		{"[store]\nmax_size = 1M\n", "f:2: max_size = 1M: it takes a size from 16M on\n"},
 		{"[http]\nlisten = localhost:80\n",
@@ -184,14 +184,13 @@ static void problems(void **state)
 		{"[http]\nlisten = ::1:80\n",
 		 "f:2: listen = ::1:80: it takes an address and a port, such as 127.0.0.1:7117 or [::1]:7117\n"},
 		{"[http]\nlisten = 0.0.0.0:80\n",
-		 "f: [http]: listen = 0.0.0.0:80: other hosts reach it, and there is no TLS yet; it takes 127.0.0.1 or "
-		 "[::1]\n"},
-		{"[http]\nlisten = [2001:db8::1]:80\ntoken_file = /t\n",
-		 "f: [http]: listen = [2001:db8::1]:80: other hosts reach it, and there is no TLS yet; it takes "
-		 "127.0.0.1 "
+		 "f: [http]: listen = 0.0.0.0:80: other hosts could reach it, and there is no TLS yet; use 127.0.0.1 "
 		 "or [::1]\n"},
+		{"[http]\nlisten = [2001:db8::1]:80\ntoken_file = /t\n",
+		 "f: [http]: listen = [2001:db8::1]:80: other hosts could reach it, and there is no TLS yet; use "
+		 "127.0.0.1 or [::1]\n"},
 		{"[http]\nlisten = 127.0.0.1:7117\n",
-		 "f: [http]: listen = 127.0.0.1:7117: every local user reaches it, so it needs token_file\n"},
+		 "f: [http]: listen = 127.0.0.1:7117: every local user can reach it, so it needs token_file\n"},
 		{"[rule]\n", "f:1: [rule]: a rule needs a name: [rule NAME]\n"},
 		{"[rule a b]\n", "f:1: [rule a b]: a name has up to 64 letters, digits, '_', '-' and '.'\n"},
 		{"[rule a]\n[rule a]\nsample = x\n", "f:2: there is a rule 'a' already, in f:1\n"},
@@ -208,8 +207,8 @@ static void problems(void **state)
 		{"[rule a]\nlabel.service = x\n",
 		 "f:2: label.service: jsampler gives this label itself; choose another name\n"},
 		{"[rule a]\nlabel. = x\n", "f:2: label.: a name has up to 64 letters, digits, '_', '-' and '.'\n"},
-		{"[sampling]\nring = \x1b[2J\n", "f:2: the line has bytes that are no text (UTF-8)\n"},
-		{"[sampling]\nring = \xff\n", "f:2: the line has bytes that are no text (UTF-8)\n"},
+		{"[sampling]\nring = \x1b[2J\n", "f:2: the line is not valid UTF-8\n"},
+		{"[sampling]\nring = \xff\n", "f:2: the line is not valid UTF-8\n"},
 	};
 	struct config *c;
 
@@ -339,7 +338,7 @@ static void foreign_files(void **state)
 	unlink(in_dir("conf.d/e.conf"));
 	assert_int_equal(chmod(in_dir("conf.d/a.conf"), 0646), 0);
 	assert_int_equal(load(&c), -EINVAL);
-	assert_non_null(strstr(said, "/conf.d/a.conf: others may write it; chmod go-w\n"));
+	assert_non_null(strstr(said, "/conf.d/a.conf: others may write to it; use chmod go-w\n"));
 	assert_int_equal(chmod(in_dir("conf.d/a.conf"), 0644), 0);
 	assert_int_equal(load(&c), 0);
 	config_free(c);

@@ -118,8 +118,8 @@ static void idle(void **state)
 	rules_choose(r, bank, 2);
 	assert_false(rules_idle(r, 0, why, sizeof(why)));
 	assert_true(rules_idle(r, 1, why, sizeof(why)));
-	assert_string_equal(
-		why, "f:1: rule 'eu' has decided on no JVM so far: rule 'shops' before it decides on what it matches");
+	assert_string_equal(why, "f:1: rule 'eu' has decided on no JVM so far: rule 'shops', which comes before it, "
+				 "decides on those that it matches");
 	assert_true(rules_idle(r, 2, why, sizeof(why)));
 	assert_string_equal(why, "f:1: rule 'pods' has matched no JVM so far: none has the label 'pod'");
 	assert_true(rules_idle(r, 3, why, sizeof(why)));
@@ -128,7 +128,7 @@ static void idle(void **state)
 	rule(r, "banks", "service", "bank");
 	rules_choose(r, bank, 2);
 	assert_true(rules_idle(r, 5, why, sizeof(why)));
-	assert_non_null(strstr(why, "rule 'roots' before it"));
+	assert_non_null(strstr(why, "rule 'roots', which comes before it"));
 }
 
 /* What is sampled by any labels that are not known must not be left out by those that are. */

@@ -211,7 +211,7 @@ static bool calls_choose(const struct options *o)
 		return true;
 	if (inserted || any_agent_wants(JVMPI_EVENT_METHOD_ENTRY) || any_agent_wants(JVMPI_EVENT_METHOD_ENTRY2) ||
 	    any_agent_wants(JVMPI_EVENT_METHOD_EXIT)) {
-		bridge_say("calls=%s: calls are already reported in the other way", inserted ? "events" : "inserted");
+		bridge_say("calls=%s: calls are already reported the other way", inserted ? "events" : "inserted");
 		return false;
 	}
 	if (inserted_open())

@@ -58,7 +58,7 @@ static int start(const char *method, const char *path, const char *target, struc
 	if (fd < 0)
 		return err_set(err, -errno, "cannot make a socket: %m");
 	if (snprintf(to.sun_path, sizeof(to.sun_path), "%s", path) >= (int)sizeof(to.sun_path))
-		return err_set(err, -ENAMETOOLONG, "%.80s...: too long a name for a socket", path);
+		return err_set(err, -ENAMETOOLONG, "%.80s...: the name is too long for a socket", path);
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
 		return cannot_reach(path, errno, err);
 	buf_printf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", method, target);
@@ -170,9 +170,9 @@ static int read_answer(int fd, int wait_ms, struct buf *b, size_t *ret_head, uns
 	r = parse_head(b, *ret_head, ret_status, &length, err);
 	while (r == 0 && b->len - *ret_head < length)
 		if ((r = read_more(fd, wait_ms, b, err)) >= 0)
-			r = r ? 0 : no_answer(err, "it ends early");
+			r = r ? 0 : no_answer(err, "it ends too early");
 	if (r == 0 && b->len - *ret_head > length)
-		r = no_answer(err, "it goes on after its end");
+		r = no_answer(err, "there is more after its end");
 	return r;
 }
 

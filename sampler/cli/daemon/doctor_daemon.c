@@ -46,10 +46,10 @@ static void say_restarts(char *dst, size_t size, size_t n)
 static void say_absent(struct checks *c, const char *socket, int r, const struct err *why)
 {
 	if (r == -ENOENT || r == -ECONNREFUSED)
-		checks_add(c, CHECK_SKIP, "daemon", "none answers at %s: no history is kept (jsampler-daemon(1))",
-			   socket);
+		checks_add(c, CHECK_SKIP, "daemon",
+			   "no daemon answers at %s, so no history is kept (jsampler-daemon(1))", socket);
 	else if (r == -EACCES || r == -EPERM)
-		checks_add(c, CHECK_SKIP, "daemon", "%s is for root and members of the group jsampler", socket);
+		checks_add(c, CHECK_SKIP, "daemon", "only root and members of the group jsampler may use %s", socket);
 	else
 		checks_add(c, CHECK_WARN, "daemon", "%s", why->msg);
 }

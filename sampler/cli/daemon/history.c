@@ -116,9 +116,9 @@ int history_check(struct history *h, bool two, struct err *err)
 	int r;
 
 	if (!h->since)
-		return err_set(err, -EINVAL, "since when? --since TIME, such as 30m or 3:07");
+		return err_set(err, -EINVAL, "--since TIME is missing, such as --since 30m or --since 3:07");
 	if (h->store && h->socket)
-		return err_set(err, -EINVAL, "--store and --socket: one of the two");
+		return err_set(err, -EINVAL, "--store and --socket cannot be combined");
 	g->to_ns = now;
 	r = parse_moment("--since", h->since, now, &g->from_ns, err);
 	if (r == 0 && h->until)

@@ -27,8 +27,8 @@ static const char *const record_statuses[] = {
 };
 static const char *const daemon_usage[] = {"daemon [--config FILE] [--check]", NULL};
 static const char *const daemon_statuses[] = {
-	"0",  "ended by SIGTERM or SIGINT, or the configuration is right",
-	"1",  "it could not begin",
+	"0",  "ended by SIGTERM or SIGINT, or the configuration is valid",
+	"1",  "it could not start",
 	"2",  "wrong usage, or the configuration is wrong",
 	NULL,
 };
@@ -56,8 +56,8 @@ static const char *const report_statuses[] = {
 };
 /* clang-format off */
 static const char *const diff_statuses[] = {
-	"0", "written; no --fail-if holds", "1", "a file is not a profile, cannot be read or has no samples",
-	"2", "wrong usage", "3", "a --fail-if holds; stderr says which, with the numbers", NULL,
+	"0", "written; no --fail-if expression is true", "1", "a file is not a profile, cannot be read or has no samples",
+	"2", "wrong usage", "3", "a --fail-if expression is true; stderr says which, with the numbers", NULL,
 };
 /* clang-format on */
 static const char *const convert_statuses[] = {
@@ -81,8 +81,8 @@ static const struct cmd_doc docs[] = {
 	 report_option_specs, report_statuses},
 	{"diff", "compare two sets of profiles; a gate for CI", diff_usage,
 	 "Compares shares of samples, method by method, and lists what changed by more than chance explains, "
-	 "the surest first. With three or more files on each side, it takes into account how much runs differ "
-	 "by themselves. "
+	 "the surest first. With three or more files on each side, it takes into account how much runs of the same "
+	 "program differ. "
 	 "EXPR is [any] self(METHOD) or total(METHOD), > or <, and a change: +3pt (points of share) or "
 	 "-10% (of the share before); METHOD as in report, * and ** included.",
 	 diff_option_specs, diff_statuses},
@@ -102,13 +102,13 @@ static const struct cmd_doc docs[] = {
 	 "program did some time ago.",
 	 daemon_option_specs, daemon_statuses},
 	{"capture", "have the daemon record one program at a higher frequency", capture_usage,
-	 "Asks the running daemon to sample one of the programs that it samples anyway for a while at another "
-	 "frequency, waits, and writes the result. TARGET is a PID, or the service that jsampler list shows, with * "
-	 "for any characters. It needs no rights but those to ask the daemon.",
+	 "Asks the running daemon to sample, for a while and at another frequency, one of the programs that it samples "
+	 "anyway; waits, and writes the result. TARGET is a PID, or the service that jsampler list shows, with * "
+	 "for any characters. It needs no privileges, only access to the daemon's socket.",
 	 capture_option_specs, capture_statuses},
 	{"doctor", "check what works here, what does not, and how to fix it", doctor_usage,
-	 "Tries everything that jsampler needs on this host and, with -p, of one process. For what is missing "
-	 "it says which command fixes it. With -p it also samples 200 stacks (or for 4 s), and compares the "
+	 "Tries out what jsampler needs: on this host and, with -p, from one process. If something is missing, it says "
+	 "which command fixes that. With -p it also samples 200 stacks (or for 4 s), and compares the "
 	 "stacks of waiting threads with the JVM's own thread dump, if asking for one does no harm.",
 	 doctor_option_specs, doctor_statuses},
 	{"help", "show the commands, or the options of one", help_usage, "Shows the commands, or the options of one.",

@@ -15,12 +15,12 @@ const struct option_spec list_option_specs[] = {
 };
 
 const struct option_spec capture_option_specs[] = {
-	{'F', "frequency", "HZ", "samples for each second of CPU time, from 1 to 1000", "99"},
+	{'F', "frequency", "HZ", "samples per second of CPU time, from 1 to 1000", "99"},
 	{'d', "duration", "TIME", "how long: 30, 30s, 5m; 10m at most", "30s"},
-	{'o', "output", "FILE", "output file, its format by its ending; - is stdout", "-"},
+	{'o', "output", "FILE", "output file, whose ending selects the format; - is stdout", "-"},
 	{'f', "format", "FORMAT", "output format, whatever the file's name ends in", "folded on stdout"},
 	{0, "list", NULL, "list the captures that the daemon has kept", NULL},
-	{0, "get", "ID", "in place of a target, one of those", NULL},
+	{0, "get", "ID", "instead of a new one, write the capture with this number", NULL},
 	{0, "socket", "FILE", "the daemon's socket", "/run/jsampler/jsampler.sock"},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
@@ -28,8 +28,8 @@ const struct option_spec capture_option_specs[] = {
 
 const struct option_spec daemon_option_specs[] = {
 	{0, "config", "FILE", "configuration", "/etc/jsampler/jsampler.conf, if there is one"},
-	{0, "check", NULL, "only read the configuration, and show what is wrong with it", NULL},
-	{0, "foreground", NULL, "stay in the foreground, which it does anyway", NULL},
+	{0, "check", NULL, "only read the configuration, and report its mistakes", NULL},
+	{0, "foreground", NULL, "stay in the foreground (it always does)", NULL},
 	{'v', "verbose", NULL, "say more; twice: even more", NULL},
 	{'h', "help", NULL, "show this help", NULL},
 	{0, NULL, NULL, NULL, NULL},
@@ -47,11 +47,11 @@ const struct option_spec doctor_option_specs[] = {
 
 /* What the daemon has kept, for the commands that read profiles: history.h. */
 /* clang-format off */
-#define SINCE {0, "since", "TIME", "in place of files, what the daemon has kept: 30m (ago), 3:07, 2026-11-24T03:07", NULL}
+#define SINCE {0, "since", "TIME", "read what the daemon has kept, not files: 30m (ago), 3:07, 2026-11-24T03:07", NULL}
 #define OF_HISTORY \
 	{0, "service", "PATTERN", "with --since: only programs of that service", "all"}, \
 	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL}, \
-	{0, "store", "DIR", "with --since: read the files of a daemon, which need not run", NULL}, \
+	{0, "store", "DIR", "with --since: read the files of a daemon, running or not", NULL}, \
 	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"}
 /* clang-format on */
 

@@ -35,12 +35,12 @@ const struct option_spec record_option_specs[] = {
 	{'X', "exclude", "REGEX", "drop stacks with a frame that matches", NULL},
 	{0, "children", NULL, "sample the processes that the target starts, too", "with -- COMMAND"},
 	{0, "no-children", NULL, "do not sample them", "with -p"},
-	{0, "only-jvm", NULL, "refuse a process that is no JVM; end when it becomes another program", NULL},
+	{0, "only-jvm", NULL, "refuse a process that is not a JVM; end when it becomes another program", NULL},
 	{0, "slices", "TIME", "keep time slices apart, for .html and report --timeline", NULL},
 	{0, "lines", NULL, "append :LINE to Java frames", NULL},
 	{0, "no-annotate", NULL, "do not append _[j], _[i], _[0], _[1], _[k] to frames", NULL},
 	{0, "no-kernel", NULL, "leave out kernel frames", NULL},
-	{0, "raw-names", NULL, "names of hidden classes as the JVM has them", NULL},
+	{0, "raw-names", NULL, "keep the JVM's own names of hidden classes", NULL},
 	{0, "depth", "N", "frames kept from the leaf, with inlined ones; deeper ones: [truncated]", "2048"},
 	{0, "max-memory", "SIZE", "limit for stacks and unloaded code; beyond it [storage limit]", "512M"},
 	{0, "max-pause", "TIME", "suspend engine: longest stop of a thread", "2ms"},
@@ -329,7 +329,7 @@ static int parse_target(const char *arg, struct record_options *o, struct err *e
 		return o->n_pids ? extra_number(arg, pid, o, err) : parse_pid(arg, o, err);
 	if (o->target_name)
 		return err_set(err, -EINVAL,
-			       "one process at a time by name, not '%.80s' and '%.80s' "
+			       "only one process can be given by name, not both '%.80s' and '%.80s' "
 			       "(jsampler help lists the commands)",
 			       o->target_name, arg);
 	o->target_name = arg;
@@ -400,7 +400,7 @@ static int check_together(const struct record_options *o, struct err *err)
 		return err_set(err, -EINVAL, "--symbols bridge needs the bridge: not with --bridge off");
 	if (o->n_pids && o->target_name)
 		return err_set(err, -EINVAL,
-			       "'%.80s' in addition to a PID: by PID or by name, not both "
+			       "'%.80s' in addition to a PID: give a PID or a name, not both "
 			       "(jsampler help lists the commands)",
 			       o->target_name);
 	return check_event(o, err);

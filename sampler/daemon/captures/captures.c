@@ -247,7 +247,7 @@ int captures_piece(struct captures *c, uint64_t id, const struct named_profile *
 			r = -EFBIG;
 	}
 	if (r == -EFBIG)
-		snprintf(k->c.why, sizeof(k->c.why), "it is shorter than asked for: it has become too large");
+		snprintf(k->c.why, sizeof(k->c.why), "it ended early because it became too large");
 	pthread_mutex_unlock(&c->lock);
 	return r;
 }
@@ -294,9 +294,7 @@ void captures_ended(struct captures *c, uint64_t id)
 		if (k->sum)
 			keep(c, k);
 		else
-			fail(c, k,
-			     "the program has used no CPU time, or has ended, or could not be sampled, which the log "
-			     "says");
+			fail(c, k, "the program used no CPU time, ended, or could not be sampled (the log says so)");
 	}
 	pthread_mutex_unlock(&c->lock);
 }

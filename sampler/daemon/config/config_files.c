@@ -28,7 +28,7 @@ static int check(int fd, struct err *err)
 		return err_set(err, -EPERM, "it belongs to another user (uid %u); chown it to root",
 			       (unsigned)st.st_uid);
 	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != 0))
-		return err_set(err, -EPERM, "others may write it; chmod go-w");
+		return err_set(err, -EPERM, "others may write to it; use chmod go-w");
 	return 0;
 }
 

@@ -245,17 +245,18 @@ int config_agrees(const struct config *c, struct err *err)
 	bool local = true;
 
 	if (c->keep_ns[0] > c->keep_ns[1] || c->keep_ns[1] > c->keep_ns[2])
-		return err_set(err, -EINVAL,
-			       "[store]: keep_10s must not be longer than keep_1min, and that not than keep_10min");
+		return err_set(
+			err, -EINVAL,
+			"[store]: keep_10s must not be longer than keep_1min, nor keep_1min longer than keep_10min");
 	if (*c->listen)
 		parse_address(c->listen, &local);
 	if (!local)
 		return err_set(err, -EINVAL,
-			       "[http]: listen = %s: other hosts reach it, and there is no TLS yet; it takes 127.0.0.1 "
-			       "or [::1]",
+			       "[http]: listen = %s: other hosts could reach it, and there is no TLS yet; use "
+			       "127.0.0.1 or [::1]",
 			       c->listen);
 	if (*c->listen && !*c->token_file)
-		return err_set(err, -EINVAL, "[http]: listen = %s: every local user reaches it, so it needs token_file",
-			       c->listen);
+		return err_set(err, -EINVAL,
+			       "[http]: listen = %s: every local user can reach it, so it needs token_file", c->listen);
 	return 0;
 }

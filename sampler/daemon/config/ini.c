@@ -71,7 +71,7 @@ static int read_setting(struct parser *p, char *line, struct err *err)
 	if (p->state == BEFORE_ALL)
 		return err_set(err, -EINVAL, "%s: it must be below a heading such as [sampling]", key);
 	if (!*value)
-		return err_set(err, -EINVAL, "%s: the value is missing; to have the default, leave out the line", key);
+		return err_set(err, -EINVAL, "%s: the value is missing; to use the default, leave out the line", key);
 	return p->reader->setting(p->reader->ctx, p->line, key, value, err);
 }
 
@@ -105,7 +105,7 @@ static void take_line(struct parser *p, const char *text, size_t len)
 		line[i] = is_blank(text[i]) ? ' ' : text[i];
 	text_sanitise(clean, sizeof(clean), line, len);
 	if (memcmp(clean, line, len) != 0)
-		problem(p, "the line has bytes that are no text (UTF-8)");
+		problem(p, "the line is not valid UTF-8");
 	else
 		read_line(p, clean);
 }

@@ -109,7 +109,7 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 		if (start(c, t, k, &m, &err) < 0)
 			keeping_refuse(k, m.capture, err.msg);
 		else
-			log_info("PID %d is sampled %u times a second for %u s: somebody has asked for it",
+			log_info("PID %d is sampled %u times a second for %u s, as requested for a capture",
 				 m.request.pid, m.request.hz, m.request.seconds);
 	}
 }

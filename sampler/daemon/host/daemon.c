@@ -68,7 +68,7 @@ int daemon_check(const struct daemon_options *o)
 
 	if (r < 0)
 		return r;
-	printf("the configuration is right: %zu rules, %u Hz, history in %s\n", rules_count(c->rules),
+	printf("the configuration is valid: %zu rules, %u Hz, history in %s\n", rules_count(c->rules),
 	       (unsigned)c->frequency, c->directory);
 	config_free(c);
 	return 0;

@@ -68,12 +68,11 @@ int listening_tcp(const char *text, int *ret, struct err *err)
 
 	if (r == -EOPNOTSUPP)
 		return err_set(err, r,
-			       "listen = %.60s: other hosts could reach it, and there is no TLS yet: 127.0.0.1 or "
-			       "[::1], and a "
-			       "proxy or a tunnel for others",
+			       "listen = %.60s: other hosts could reach it, and there is no TLS yet: use 127.0.0.1 or "
+			       "[::1], with a proxy or a tunnel for other hosts",
 			       text);
 	if (r < 0)
-		return err_set(err, r, "listen = %.60s: an address and a port, such as 127.0.0.1:7117", text);
+		return err_set(err, r, "listen = %.60s: must be an address and a port, such as 127.0.0.1:7117", text);
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 || bind(fd, &a.any, len) < 0 ||
 	    listen(fd, BACKLOG) < 0)

@@ -224,9 +224,10 @@ int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struc
 		if (one->left_out)
 			return err_set(err, -EPERM, "a rule of the configuration leaves PID %d out", (int)pid);
 		if (quarantine_left_ns(t->quarantine, &who, clock_monotonic_ns()))
-			return err_set(err, -EPERM,
-				       "PID %d is not sampled for a while: the process that did has ended over it",
-				       (int)pid);
+			return err_set(
+				err, -EPERM,
+				"PID %d is not sampled for a while: the process that sampled it ended unexpectedly",
+				(int)pid);
 		*ret = &one->who;
 		return 0;
 	}
@@ -288,7 +289,8 @@ static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 			continue;
 		quarantine_blame(t->quarantine, &who, now);
 		one->alone = true;
-		log_warn("PID %d is sampled by a process of its own: the one that samples all others has ended over it",
+		log_warn("PID %d is sampled by a process of its own: the one that samples all others ended "
+			 "unexpectedly while working on it",
 			 (int)one->who.pid);
 	}
 }

@@ -42,7 +42,7 @@ static void announce_changes(struct targets *t)
 		if (!one->joined || one->next == one->divisor ||
 		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next))
 			continue;
-		log_info("PID %d: one in %u samples is taken, not one in %u: cpu_limit", (int)one->who.pid,
+		log_info("PID %d: one in %u samples is taken instead of one in %u (cpu_limit)", (int)one->who.pid,
 			 (unsigned)one->next, (unsigned)one->divisor);
 		one->divisor = one->next;
 	}

@@ -300,7 +300,7 @@ static int store_profile(struct intake *in, const struct source *src, const stru
 	if (is_of_now(np->meta.start_realtime_ns))
 		add_to_history(in, &src->targets[m->target]->target, np);
 	else
-		log_warn("a profile of another time than now is dropped: is the clock being set?");
+		log_warn("a profile whose time is not the present was dropped: is the clock being set?");
 	named_profile_free(np);
 	return 0;
 }

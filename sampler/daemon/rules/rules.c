@@ -219,7 +219,8 @@ bool rules_idle(const struct rules *r, size_t i, char *dst, size_t size)
 		return false;
 	if (rule->matched)
 		snprintf(dst, size,
-			 "%s: rule '%s' has decided on no JVM so far: rule '%s' before it decides on what it matches",
+			 "%s: rule '%s' has decided on no JVM so far: rule '%s', which comes before it, decides on "
+			 "those that it matches",
 			 rule->where, name, r->v[rule->taken_by]->choice.rule);
 	else if (label)
 		snprintf(dst, size, "%s: rule '%s' has matched no JVM so far: none has the label '%s'", rule->where,

@@ -180,7 +180,7 @@ static void tell_divisor(struct crowd *c, const struct member *m, uint32_t befor
 {
 	char text[100];
 
-	snprintf(text, sizeof(text), "sampled %u times for each second of CPU time, not %u: cpu_limit",
+	snprintf(text, sizeof(text), "sampled %u times per second of CPU time instead of %u (cpu_limit)",
 		 hz_of(c, m->divisor), hz_of(c, before));
 	if (m->w.introduced)
 		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);

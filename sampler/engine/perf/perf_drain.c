@@ -176,10 +176,10 @@ static void renew_stuck_rings(struct perf_drain *d)
 			continue;
 		r = perf_attach_renew_ring(d->attach, i);
 		if (r < 0)
-			log_warn("the kernel writes no samples of CPU %d any more: %s", perf_attach_cpus(d->attach)[i],
+			log_warn("the kernel no longer writes samples of CPU %d: %s", perf_attach_cpus(d->attach)[i],
 				 strerror(-r));
 		else
-			log_info("the ring of CPU %d was stuck and is a new one now; its last samples are lost",
+			log_info("the ring of CPU %d was stuck and has been replaced; its last samples are lost",
 				 perf_attach_cpus(d->attach)[i]);
 	}
 }

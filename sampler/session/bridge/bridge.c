@@ -132,9 +132,10 @@ static int not_found(struct err *err)
 	char dir[PATH_MAX / 2];
 
 	own_folder(dir, sizeof(dir));
-	return err_set(
-		err, -ENOENT,
-		"--bridge on: there is no %s/../lib/jsampler/" LIBRARY ".so; JSAMPLER_BRIDGE names another place", dir);
+	return err_set(err, -ENOENT,
+		       "--bridge on: there is no %s/../lib/jsampler/" LIBRARY
+		       ".so; JSAMPLER_BRIDGE can name another place",
+		       dir);
 }
 
 /* Absolute and without "..", so that the JVM can find it, too. */

@@ -22,11 +22,8 @@
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/target_file.h"
 
-/*
- * Attempts to read a JVM that has just started, at least 20 ms apart (FIND_JVM_NS in
- * session_sample.c).
- */
-enum { DOUBTS_MAX = 10 };
+/* Attempts to read a JVM that has just started, at least 4 ms apart (STARTING_NS in session_sample.c). */
+enum { DOUBTS_MAX = 50 };
 
 /* Of processes that are read together. */
 enum { GRAPHS_BYTES = 8 << 20 };

@@ -86,6 +86,7 @@ struct session {
 	struct engine_stats final_stats; /* valid when ended_ns is set: all outputs show the same */
 	uint64_t start_realtime_ns, cpu_start_ns, cpu_ns;
 	uint64_t first_stack_ns, looked_for_jvm_ns;
+	unsigned looks_at_start; /* of a JVM that was starting */
 	uint64_t sliced_from_ns; /* start of the first time slice; 0: not yet known */
 	uint64_t gone_since_ns; /* time of the first sample whose address space was gone; 0: none */
 	bool was_jvm;

@@ -117,8 +117,22 @@ bool session_add_sample_parts(struct session *s)
 /* As long as no JVM was found, look again this often: a launcher maps libjvm.so after a while. */
 #define FIND_JVM_NS UINT64_C(20000000)
 
+/* A JVM that is starting, more often: a short program ends soon after. Not for long, since a look takes 1 ms of CPU time. */
+#define STARTING_NS UINT64_C(4000000)
+enum { STARTING_MAX = 100 };
+
 /* The execve follows within a millisecond, but its record may be lost. */
 #define LAUNCH_NS UINT64_C(1000000000)
+
+static bool has_to_look_for_jvm(struct session *s, uint64_t now_ns)
+{
+	bool starting = s->readers->jvm == JVM_STARTING && s->looks_at_start < STARTING_MAX;
+
+	if (s->readers->jvm == JVM_READY || now_ns <= s->looked_for_jvm_ns + (starting ? STARTING_NS : FIND_JVM_NS))
+		return false;
+	s->looks_at_start += starting;
+	return true;
+}
 
 static bool is_own_code(struct session *s, const struct raw_sample *sample)
 {
@@ -229,7 +243,7 @@ static void on_sample(void *ctx, const struct raw_sample *sample)
 		count_again(s, sample);
 		return;
 	}
-	if (s->readers->jvm != JVM_READY && sample->time_ns > s->looked_for_jvm_ns + FIND_JVM_NS) {
+	if (has_to_look_for_jvm(s, sample->time_ns)) {
 		mem_new_sample(s->readers->mem);
 		session_find_jvm(s, sample->time_ns);
 		session_use_bridge(s, false, NULL);

@@ -262,15 +262,19 @@ static void blame(struct targets *t, struct target *one, int status, uint64_t no
 	one->again_ns = now + delay_ns;
 }
 
-static void take_wanted(struct targets *t, struct target *one)
+/*
+ * What a worker wants, which a target may have taken over: only what a rule can say. hz 0: as it is. false: nothing
+ * changes.
+ */
+static bool take_how(const struct targets *t, struct target *one, uint32_t hz, bool suspend)
 {
-	const struct watch_how how = t->wanted[one->slot];
+	const struct watch_how how = {hz ? hz : one->how.hz, suspend && rules_suspend(t->rules)};
 
 	if (how.hz < CONFIG_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
 	    (how.hz == one->how.hz && how.suspend == one->how.suspend))
-		one->again_ns = clock_monotonic_ns() + FAILED_NS;
-	else
-		one->how = how;
+		return false;
+	one->how = how;
+	return true;
 }
 
 /* Under whose samples it ended has a worker of its own from now on. */
@@ -319,7 +323,10 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
 	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
 	case WATCH_LEFT_OUT: one->left_out = true; break;
-	case WATCH_AGAIN: take_wanted(t, one); break;
+	case WATCH_AGAIN:
+		if (!take_how(t, one, t->wanted[one->slot].hz, t->wanted[one->slot].suspend))
+			one->again_ns = now + FAILED_NS;
+		break;
 	default: blame(t, one, status, now);
 	}
 	return true;
@@ -358,9 +365,7 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 	case CROWD_LEFT_OUT: one->left_out = true; break;
 	case CROWD_ALONE:
 		one->alone = true;
-		if (r->hz >= CONFIG_HZ_MIN && r->hz <= CONFIG_HZ_MAX)
-			one->how.hz = r->hz;
-		one->how.suspend = r->suspend && rules_suspend(t->rules);
+		take_how(t, one, r->hz, r->suspend);
 		break;
 	case CROWD_EXEC:
 		t->again(t->ctx, one->who.pid);

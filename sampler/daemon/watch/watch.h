@@ -1,15 +1,15 @@
 #ifndef JS_WATCH_WATCH_H
 #define JS_WATCH_WATCH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct rules;
 
+/* No bool: another process may have written it. */
 struct watch_how {
 	uint32_t hz;
-	bool suspend; /* threads are stopped one by one, without perf events */
+	uint32_t suspend; /* 1: threads are stopped one by one, without perf events */
 };
 
 /*

@@ -306,17 +306,15 @@ bool readers_find_jvm(struct readers *v)
 	v->jvm = open_hotspot(v);
 	if (v->jvm != JVM_READY)
 		return false;
-	v->attribution = attribution_new(v->hs);
+	v->attribution = attribution_new(v->hs, v->shared ? v->shared->graphs : NULL);
 	if (!v->attribution) {
 		hotspot_close(v->hs);
 		v->hs = NULL;
 		v->jvm = unsupported(v, "out of memory", "");
 		return false;
 	}
-	if (v->shared) {
-		attribution_share(v->attribution, v->shared->graphs);
+	if (v->shared)
 		hotspot_forget_unused(v->hs, UNUSED_NS);
-	}
 	log_info("JVM: HotSpot %s", hotspot_version(v->hs)->jdk);
 	say_notes(v->hs);
 	unwinder_set_hotspot(v->unwinder, v->hs);

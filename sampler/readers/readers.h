@@ -73,9 +73,9 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 void readers_close(struct readers *v);
 
 /*
- * For readers of several processes in one thread: files that more than one has mapped are read once (shared_dsos.h). What that may cost is taken from
- * READERS_BYTES; each process has the time for what it looks up itself, and each file has as much. They have one cache of graphs (attribution.h) together.
- * Free it after the readers.
+ * For readers of several processes in one thread: files that more than one has mapped are read once (shared_dsos.h). What
+ * that may cost is taken from READERS_BYTES; each process has the time for what it looks up itself, and each file has as
+ * much. They have one cache of graphs (attribution.h) together. Free it after the readers.
  */
 #define READERS_SHARED_BYTES (UINT64_C(160) << 20)
 struct readers_shared *readers_shared_new(void); /* NULL: out of memory */

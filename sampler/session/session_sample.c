@@ -117,7 +117,10 @@ bool session_add_sample_parts(struct session *s)
 /* As long as no JVM was found, look again this often: a launcher maps libjvm.so after a while. */
 #define FIND_JVM_NS UINT64_C(20000000)
 
-/* A JVM that is starting, more often: a short program ends soon after. Not for long, since a look takes 1 ms of CPU time. */
+/*
+ * A JVM that is starting, more often: a short program ends soon after. Not for long, since a look takes 1 ms of CPU
+ * time.
+ */
 #define STARTING_NS UINT64_C(4000000)
 enum { STARTING_MAX = 100 };
 

@@ -57,7 +57,7 @@ static enum trap_kind hotspot_trap(void *ctx, int32_t request)
 	return hs_trap_kind(ctx, request);
 }
 
-struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns)
+struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns, struct graph_cache *cache)
 {
 	struct attribution *a = calloc(1, sizeof(*a));
 
@@ -65,7 +65,8 @@ struct attribution *attribution_new_env(const struct attribution_env *env, uint6
 		return NULL;
 	a->known = env_cache_new(env);
 	a->decoder = decoder_new();
-	a->own_cache = a->cache = graph_cache_new(CACHE_BYTES);
+	a->own_cache = cache ? NULL : graph_cache_new(CACHE_BYTES);
+	a->cache = cache ? cache : a->own_cache;
 	if (!a->known || !a->decoder || !a->cache) {
 		attribution_free(a);
 		return NULL;
@@ -76,7 +77,7 @@ struct attribution *attribution_new_env(const struct attribution_env *env, uint6
 	return a;
 }
 
-struct attribution *attribution_new(struct hotspot *hs)
+struct attribution *attribution_new(struct hotspot *hs, struct graph_cache *cache)
 {
 	struct attribution_env env = {
 		.ctx = hs,
@@ -88,15 +89,7 @@ struct attribution *attribution_new(struct hotspot *hs)
 		.trap = hotspot_trap,
 	};
 
-	return attribution_new_env(&env, ATTRIBUTION_LIMIT_NS);
-}
-
-void attribution_share(struct attribution *a, struct graph_cache *cache)
-{
-	graph_cache_free(a->own_cache);
-	a->own_cache = NULL;
-	a->cache = cache;
-	a->number = graph_cache_join(cache);
+	return attribution_new_env(&env, ATTRIBUTION_LIMIT_NS, cache);
 }
 
 uint64_t attribution_refused(const struct attribution *a)

@@ -22,17 +22,19 @@ struct attributed {
  */
 struct attribution;
 
-struct attribution *attribution_new(struct hotspot *hs);
+/* cache: for its graphs, borrowed; others in the same thread may use it, too. NULL: one of its own. NULL: out of memory. */
+struct attribution *attribution_new(struct hotspot *hs, struct graph_cache *cache);
 void attribution_free(struct attribution *a);
-/* Right after attribution_new(): its graphs are in a cache that others use too (cache.h), in the same thread, and that is freed after it. */
-void attribution_share(struct attribution *a, struct graph_cache *cache);
 
 /*
  * The number of look-ups for which no time was left. The target chooses its code, which may take long to analyse, so
  * the CPU time for that is limited; once it is used up, look-ups use the nearest record, with less certainty.
  */
 uint64_t attribution_refused(const struct attribution *a);
-/* Gives it so much time again, up to what it had at first: for a JVM that is sampled for days. The look-ups refused count anew. */
+/*
+ * Gives it so much time again, up to what it had at first: for a JVM that is sampled for days. The look-ups refused
+ * count anew.
+ */
 void attribution_grant(struct attribution *a, uint64_t ns);
 
 /*

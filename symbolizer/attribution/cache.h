@@ -8,7 +8,8 @@
 #include "symbolizer/attribution/graph.h"
 
 /*
- * Graphs by code id, of one or several JVMs. Owns the graphs, and frees the least recently used ones, whosever they are, to stay within a memory limit.
+ * Graphs by code id, of one or several JVMs. Owns the graphs, and frees the least recently used ones, whosever they are,
+ * to stay within a memory limit.
  */
 struct graph_cache;
 

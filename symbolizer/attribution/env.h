@@ -29,6 +29,11 @@ struct attribution_env {
 
 /* Limit of the total CPU time for control-flow analysis; attribution_refused(). */
 #define ATTRIBUTION_LIMIT_NS UINT64_C(10000000000)
-struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns);
+
+struct graph_cache;
+
+/* As attribution_new(). */
+struct attribution *attribution_new_env(const struct attribution_env *env, uint64_t limit_ns,
+					struct graph_cache *cache);
 
 #endif

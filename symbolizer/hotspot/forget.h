@@ -13,14 +13,18 @@ struct hotspot;
  * hs_code() and hs_method() return NULL for a forgotten one, so a frame may lose its name, but never gets another's.
  * Must not be called during a walk.
  */
-/* From now on also what is in the code cache, if no walk has used it for so long: for JVMs that are sampled for days. */
-void hotspot_forget_unused(struct hotspot *hs, uint64_t ns);
 bool hotspot_forget_due(const struct hotspot *hs); /* enough was copied since the last time */
 void hotspot_forget_begin(struct hotspot *hs);
 void hotspot_keep_code(struct hotspot *hs, uint32_t id); /* and its methods */
 bool hotspot_keep_method(struct hotspot *hs, uint32_t id); /* false: kept already, or unknown */
 bool hotspot_keeps_method(const struct hotspot *hs, uint32_t id);
 void hotspot_forget_end(struct hotspot *hs);
+
+/*
+ * From now on, code in the code cache is forgotten, too, if no walk has used it for so long: for JVMs that are sampled
+ * for days.
+ */
+void hotspot_forget_unused(struct hotspot *hs, uint64_t ns);
 
 /*
  * Bytes held at the last hotspot_forget_end() for ids that the caller named and that are no longer in the code cache.

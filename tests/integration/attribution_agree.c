@@ -333,7 +333,7 @@ static void compare_all(struct agree *a)
 		.role = role_of,
 		.trap = trap_of,
 	};
-	struct attribution *at = attribution_new(a->hs);
+	struct attribution *at = attribution_new(a->hs, NULL);
 	struct decoder *d = decoder_new();
 
 	HASH_SORT(a->keys, key_compare);

@@ -5,7 +5,7 @@ static const uint8_t no_calls[] = {0x2a, 0xb1};
 
 static struct attributed find(struct fake *f, int64_t pc, int is_return)
 {
-	struct attribution *a = attribution_new_env(&f->env, ATTRIBUTION_LIMIT_NS);
+	struct attribution *a = attribution_new_env(&f->env, ATTRIBUTION_LIMIT_NS, NULL);
 	struct attributed ret;
 
 	assert_non_null(a);
@@ -520,7 +520,7 @@ static void test_prepared_code_needs_no_jvm(void **state)
 	fake_bytecodes(&f, 1, code, sizeof(code));
 	fake_bytecodes(&f, 4, looping, sizeof(looping));
 	f.callees[0][20] = 4;
-	a = attribution_new_env(&f.env, ATTRIBUTION_LIMIT_NS);
+	a = attribution_new_env(&f.env, ATTRIBUTION_LIMIT_NS, NULL);
 	assert_non_null(a);
 	attribution_prepare(a, &f.code);
 	attribution_prepare(a, &f.code);

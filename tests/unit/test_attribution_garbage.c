@@ -66,7 +66,7 @@ static void fill_bytecodes(uint64_t *seed)
 
 static void find_all(struct dump *d, uint64_t *seed)
 {
-	struct attribution *a = attribution_new_env(&d->env, ATTRIBUTION_LIMIT_NS);
+	struct attribution *a = attribution_new_env(&d->env, ATTRIBUTION_LIMIT_NS, NULL);
 	struct attributed r;
 
 	assert_non_null(a);
@@ -146,7 +146,7 @@ static void test_truncated_code(void **state)
 /* Pcs of the body that are called sure, by a record at a poll or by flow. */
 static unsigned count_sure(struct dump *d)
 {
-	struct attribution *a = attribution_new_env(&d->env, ATTRIBUTION_LIMIT_NS);
+	struct attribution *a = attribution_new_env(&d->env, ATTRIBUTION_LIMIT_NS, NULL);
 	struct attributed r;
 	unsigned n = 0;
 
@@ -227,7 +227,7 @@ static void test_time_is_bounded(void **state)
 	d.code.n_bytes = SIZE;
 	d.code.stub_begin = -1;
 	d.code.n_records = 0;
-	a = attribution_new_env(&d.env, ATTRIBUTION_LIMIT_NS);
+	a = attribution_new_env(&d.env, ATTRIBUTION_LIMIT_NS, NULL);
 	start = clock_thread_cpu_ns();
 	for (int i = 0; i < 100; i++) {
 		attribution_find(a, &d.code, i * 5000, 0, &r);

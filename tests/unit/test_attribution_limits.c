@@ -61,7 +61,7 @@ static void scene_init(struct scene *s, int32_t limit)
 
 static uint32_t innermost(struct scene *s)
 {
-	struct attribution *a = attribution_new_env(&s->f.env, ATTRIBUTION_LIMIT_NS);
+	struct attribution *a = attribution_new_env(&s->f.env, ATTRIBUTION_LIMIT_NS, NULL);
 	struct attributed r;
 
 	assert_non_null(a);
@@ -142,7 +142,7 @@ static void time_is_limited(void **state)
 
 	(void)state;
 	scene_init(&s, 12000);
-	a = attribution_new_env(&s.f.env, 1);
+	a = attribution_new_env(&s.f.env, 1, NULL);
 	assert_non_null(a);
 	attribution_find(a, &s.f.code, s.inner + 2, 0, &r);
 	assert_int_equal(attribution_refused(a), 0);

@@ -54,7 +54,7 @@ void code_keep(struct code_cache *cache, uint32_t id, uint8_t why)
 		interned_keep(methods, c->methods[i], why);
 }
 
-/* Of the code in the code cache, what a walk has used since then. What is left out is found again as if for the first time. */
+/* Of the code in the code cache, what a walk has used since then. What is left out is read anew once it is seen. */
 static void keep_live(struct code_cache *cache, uint64_t used_ns)
 {
 	size_t n = 0;

@@ -147,23 +147,28 @@ static void forget(struct interned *t, uint32_t id)
 	t->forgotten++;
 }
 
-/* Not the last one, which more may come to. Returns the bytes of the others. */
-static uint64_t forget_empty_pages(struct interned *t)
+/* Not the last one, which more may come to. */
+static void forget_empty_pages(struct interned *t)
 {
-	uint64_t bytes = t->pages.n * sizeof(*t->pages.v);
-
-	for (size_t i = 0; i < t->pages.n; i++) {
+	for (size_t i = 0; i + 1 < t->pages.n; i++) {
 		struct entry **page = t->pages.v[i];
 		size_t n = 0;
 
 		while (page && n < INTERNED_PAGE && !page[n])
 			n++;
-		if (page && n == INTERNED_PAGE && i + 1 < t->pages.n) {
-			free(page);
-			t->pages.v[i] = NULL;
-		}
-		bytes += t->pages.v[i] ? INTERNED_PAGE * sizeof(*page) : 0;
+		if (n < INTERNED_PAGE)
+			continue;
+		free(page);
+		t->pages.v[i] = NULL;
 	}
+}
+
+static size_t pages_bytes(const struct interned *t)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < t->pages.n; i++)
+		bytes += t->pages.v[i] ? INTERNED_PAGE * sizeof(struct entry *) : 0;
 	return bytes;
 }
 
@@ -180,14 +185,11 @@ uint64_t interned_forget(struct interned *t)
 			kept += e->bytes;
 	}
 	t->used.n = 0;
-	return kept + forget_empty_pages(t);
+	forget_empty_pages(t);
+	return kept + t->pages.n * sizeof(*t->pages.v) + pages_bytes(t);
 }
 
 size_t interned_bytes(const struct interned *t)
 {
-	size_t bytes = t->ids.cap * sizeof(struct u64map_slot) + t->pages.cap * sizeof(*t->pages.v);
-
-	for (size_t i = 0; i < t->pages.n; i++)
-		bytes += t->pages.v[i] ? INTERNED_PAGE * sizeof(struct entry *) : 0;
-	return bytes;
+	return t->ids.cap * sizeof(struct u64map_slot) + t->pages.cap * sizeof(*t->pages.v) + pages_bytes(t);
 }

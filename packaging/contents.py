@@ -69,12 +69,13 @@ def query(package):
 
 def taken(map_file):
     """The archives and objects of others that the linker took something from. What lies in the build's folder has no
-    absolute name; there it is jsampler's own, Zydis (components()), or BUILT."""
+    absolute name; there it is jsampler's own, Zydis (components()), or BUILT. What the compiler makes while it
+    optimizes across files (ccXXXXXX.debug.temp.o) is jsampler's own, too."""
     text = map_file.read_text(errors="replace")
     # Archive members that were taken are in the first part; objects are on LOAD lines.
     first = text.split("\nDiscarded input sections", 1)[0]
     files = set(re.findall(r"^([^\s(]+\.a)\(", first, re.M)) | set(re.findall(r"^LOAD (/\S+\.o)$", text, re.M))
-    return sorted(f for f in files if not re.search(r"(^|/)lib(js_\w+|zydis)\.a$", f))
+    return sorted(f for f in files if not re.search(r"(^|/)(lib(js_\w+|zydis)\.a|cc\w{6}\.[\w.]+\.o)$", f))
 
 
 def linked(map_file):

@@ -35,7 +35,7 @@ def progress(text):
 
 
 class Tool:
-    """A profiler that can be started and stopped; its rusage tells what it used."""
+    """A profiler that can be started and stopped; its rusage shows what it used."""
 
     name = "?"
 

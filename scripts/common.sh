@@ -45,7 +45,7 @@ build_preset() {
 say_full() {
 	local free
 	free=$(df --output=avail -m "$1" 2>/dev/null | tail -n 1) || return 0
-	[ "${free:-100}" -ge 20 ] || say "$1 is on a disk that is full: $((free)) MB are free"
+	[ "${free:-100}" -ge 20 ] || say "the disk of $1 is full: $((free)) MB are free"
 }
 
 # The major version of the JDK in that home; empty: unknown.

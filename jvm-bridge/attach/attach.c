@@ -14,6 +14,7 @@
 #include "jvm-bridge/attach/confine.h"
 #include "jvm-bridge/attach/protocol.h"
 #include "symbolizer/base/buf.h"
+#include "symbolizer/base/channel.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -204,9 +205,8 @@ void attach_stop(struct attach *a)
 	 * must wait until the JVM has opened its listener, or the JVM would print its threads: that wait may exceed
 	 * this one.
 	 */
-	for (int ms = 0; a->child > 0 && ms < STOP_WAIT_MS && waitpid(a->child, NULL, WNOHANG) == 0;
-	     ms += ATTACH_POLL_MS)
-		poll(NULL, 0, ATTACH_POLL_MS);
+	if (a->child > 0)
+		channel_child_ends(a->child, STOP_WAIT_MS);
 	free(a);
 }
 

@@ -3,7 +3,7 @@
  * including those by compiled code and by the JVM. When it is enabled, two kinds of allocation would still be missed:
  * those that fit into a thread's current allocation buffer, so a garbage collection retires the buffers; and those
  * before the thread's next sample, which was chosen by the previous interval (512 kB on average), so the calling
- * thread allocates more than that.
+ * thread allocates more than that. Up to JDK 15, events/allocated.c does it.
  *
  * Allocations by an agent's own handlers are not reported, because that would call the handlers again. RequestEvent
  * works for such objects, and for those that existed before.
@@ -143,17 +143,17 @@ jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object
 	return ok ? JVMPI_SUCCESS : JVMPI_FAIL;
 }
 
-/*
- * JDK 11 has the event but does not send it for all allocations: for none with Serial and Parallel, for most with G1.
- */
-static bool is_exact(void)
+/* JDK 11 has the event, but sends it for none with Serial and Parallel, and for most with G1. */
+bool allocs_are_sampled(void)
 {
 	return jvm_release() >= 16;
 }
 
 bool alloc_prepare(void)
 {
-	return is_exact() && !(*the_bridge.ti)->SetHeapSamplingInterval(the_bridge.ti, 0);
+	if (!allocs_are_sampled())
+		return the_bridge.insert_allocs();
+	return !(*the_bridge.ti)->SetHeapSamplingInterval(the_bridge.ti, 0);
 }
 
 /* In small pieces, so that they fit into a small heap. They are not reported, because the bridge makes them. */
@@ -209,10 +209,9 @@ static void alloc_keep(struct allocs *kept, JNIEnv *env, jobject object, jlong s
 		kept->lost++;
 }
 
-static void report_ref_alloc(struct thread *t, JNIEnv *env, jobject object, jclass klass, jlong size)
+void alloc_report(struct thread *t, JNIEnv *env, struct object_id *id, jobject object, jclass klass, jlong size)
 {
 	unsigned n = atomic_load(&the_bridge.n_agents);
-	struct object_id *id = id_of_object(t, env, object);
 	struct class_kind kind;
 
 	if (!id || !class_kind_of(t, env, object, klass, &kind))
@@ -233,7 +232,7 @@ void allocs_send(struct thread *t, JNIEnv *env)
 
 		ref_delete(env, kept->at[i].ref);
 		if (object)
-			report_ref_alloc(t, env, object, NULL, kept->at[i].size);
+			alloc_report(t, env, id_of_object(t, env, object), object, NULL, kept->at[i].size);
 		(*env)->DeleteLocalRef(env, object);
 	}
 	if (kept->lost)
@@ -248,12 +247,14 @@ void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject
 	jthrowable pending;
 
 	(void)ti, (void)thread;
-	if (!t || t->inside || t->system || atomic_load(&the_bridge.dead))
+	if (!thread_may_report(t))
 		return;
 	pending = bridge_exception_take(env);
+	t->in_alloc = true;
 	if (t->allocs)
 		alloc_keep(t->allocs, env, object, size);
 	else
-		report_ref_alloc(t, env, object, klass, size);
+		alloc_report(t, env, id_of_object(t, env, object), object, klass, size);
+	t->in_alloc = false;
 	bridge_exception_put(env, pending);
 }

@@ -19,7 +19,10 @@ jint jvmpi_type(char signature); /* the first character of a signature to JVMPI_
 
 void arena_report(struct agent *a, struct thread *t); /* a JVM has only one arena */
 jint alloc_request(struct agent *a, struct thread *t, JNIEnv *env, struct object_id *id);
-bool alloc_prepare(void); /* false: the JVM does not report allocations */
+bool allocs_are_sampled(void); /* by JVMTI; otherwise events/allocated.c reports them */
+bool alloc_prepare(void); /* false: allocations cannot be reported */
+/* To each agent that wants it. id: the object's, or NULL, which reports nothing; klass: NULL to look it up. No exception is pending. */
+void alloc_report(struct thread *t, JNIEnv *env, struct object_id *id, jobject object, jclass klass, jlong size);
 void alloc_begin(void); /* call right after enabling JVMTI's event; all later allocations are reported */
 
 /*

@@ -259,6 +259,7 @@ bool id_empty(JNIEnv *env, struct object_id *id)
 	atomic_store(&id->array, 0);
 	atomic_store(&id->element, NULL);
 	atomic_store(&id->by_tag, false);
+	atomic_store(&id->told, false);
 	id->record = NULL;
 	return true;
 }

@@ -27,6 +27,7 @@ struct object_id {
 	struct object_id *_Atomic element; /* likewise the class of its elements */
 	struct saved_class *_Atomic saved; /* class.c: for RequestEvent inside CLASS_UNLOAD */
 	char *record; /* in the heap dump in progress; NULL: not yet reached */
+	_Atomic bool told; /* events/allocated.c: by OBJECT_ALLOC */
 	_Atomic bool by_tag; /* during that dump: there is no reference, the object is found by its tag */
 	struct object_id *next; /* in the list of free or dead records */
 };

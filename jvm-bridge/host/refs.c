@@ -4,9 +4,9 @@
 
 #include "jvm-bridge/host/event.h"
 #include "jvm-bridge/host/id.h"
+#include "jvm-bridge/host/jni_table.h"
 #include "jvm-bridge/host/thread.h"
 
-/* The original table. Set once, and never freed: threads may be inside its functions. */
 static _Atomic(struct JNINativeInterface_ *) before;
 
 static const struct JNINativeInterface_ *functions(JNIEnv *env)
@@ -101,35 +101,15 @@ static void JNICALL delete_weak(JNIEnv *env, jweak ref)
 	ref_weak_delete(env, ref);
 }
 
-/* Never restored: another agent may have put its own table on top. With the steady lock held. */
-static bool table_replace(void)
+static void table_change(struct JNINativeInterface_ *table)
 {
-	jvmtiEnv *ti = the_bridge.ti;
-	struct JNINativeInterface_ *own = NULL, *table = NULL;
-	bool ok;
-
-	if ((*ti)->GetJNIFunctionTable(ti, &own))
-		return false;
-	if ((*ti)->GetJNIFunctionTable(ti, &table)) {
-		bridge_free(own);
-		return false;
-	}
 	table->NewGlobalRef = new_global;
 	table->DeleteGlobalRef = delete_global;
 	table->NewWeakGlobalRef = new_weak;
 	table->DeleteWeakGlobalRef = delete_weak;
-	atomic_store(&before, own);
-	ok = !(*ti)->SetJNIFunctionTable(ti, table);
-	bridge_free(table);
-	return ok;
 }
 
 bool refs_prepare(void)
 {
-	static bool ok; /* guarded by the steady lock */
-
-	steady_lock(thread_find(bridge_env()));
-	ok = ok || table_replace();
-	steady_unlock();
-	return ok;
+	return jni_table_change(&before, table_change);
 }

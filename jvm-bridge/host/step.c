@@ -126,7 +126,7 @@ void JNICALL on_single_step(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID
 	struct thread *t = thread_current();
 
 	(void)ti, (void)env, (void)thread;
-	if (!t || t->inside || t->system || atomic_load(&the_bridge.dead))
+	if (!thread_may_report(t))
 		return;
 	if (!t->steps)
 		t->steps = calloc(1, sizeof(*t->steps));

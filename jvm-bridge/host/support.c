@@ -25,6 +25,7 @@ enum {
 	CAN_ALL_CLASS_HOOKS = 26,
 	CAN_COMPILED_METHOD_EVENTS = 27,
 	CAN_MONITOR_EVENTS = 28,
+	CAN_VM_ALLOC_EVENTS = 29,
 	CAN_GC_EVENTS = 31,
 	CAN_SAMPLED_ALLOC_EVENTS = 43,
 };
@@ -108,7 +109,8 @@ static const struct support {
 		NEEDS_IDS | ON_REQUEST, NULL, {0}},
 	{NAMED(HEAP_DUMP), 0, NEEDS_IDS | ON_REQUEST, NULL, {0}},
 	{NAMED(OBJECT_DUMP), 0, NEEDS_IDS | ON_REQUEST, NULL, {0}},
-	{NAMED(OBJECT_ALLOC), CAN(CAN_SAMPLED_ALLOC_EVENTS), NEEDS_IDS, alloc_prepare, {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC}},
+	{NAMED(OBJECT_ALLOC), CAN(CAN_SAMPLED_ALLOC_EVENTS), NEEDS_IDS, alloc_prepare,
+		{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_EVENT_VM_OBJECT_ALLOC}},
 	{NAMED(OBJECT_MOVE), 0, 0, NULL, {0}}, /* ids are stable: nothing ever moves */
 	{NAMED(OBJECT_FREE), 0, NEEDS_IDS, NULL, {0}},
 	{NAMED(DATA_DUMP_REQUEST), 0, 0, NULL, {JVMTI_EVENT_DATA_DUMP_REQUEST}},
@@ -144,6 +146,8 @@ static uint64_t capabilities_of(const struct support *s)
 {
 	bool inserted = is_call(s->type) && the_bridge.insert_calls;
 
+	if (s->type == JVMPI_EVENT_OBJECT_ALLOC && !allocs_are_sampled())
+		return CAN(CAN_VM_ALLOC_EVENTS);
 	return s->capabilities & (inserted ? ~CALLS_BY_EVENTS : ~0ull);
 }
 
@@ -186,15 +190,13 @@ static bool capabilities_take_locked(uint64_t wanted)
  */
 static bool capabilities_take(uint64_t wanted)
 {
-	bool had = steady_is_mine(), ok;
+	bool entered, ok;
 
 	if ((atomic_load(&held) & wanted) == wanted)
 		return true;
-	if (!had)
-		steady_lock(thread_find(bridge_env()));
+	entered = steady_enter();
 	ok = capabilities_take_locked(wanted);
-	if (!had)
-		steady_unlock();
+	steady_leave(entered);
 	return ok;
 }
 
@@ -253,6 +255,8 @@ bool support_prepare(jint type)
 bool support_wants(jvmtiEvent event)
 {
 	if (the_bridge.insert_calls && (event == JVMTI_EVENT_METHOD_ENTRY || event == JVMTI_EVENT_METHOD_EXIT))
+		return false;
+	if (event == (allocs_are_sampled() ? JVMTI_EVENT_VM_OBJECT_ALLOC : JVMTI_EVENT_SAMPLED_OBJECT_ALLOC))
 		return false;
 	for (size_t i = 0; i < SUPPORTED; i++)
 		if ((supported[i].events[0] == event || supported[i].events[1] == event) &&

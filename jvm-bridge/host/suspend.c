@@ -230,6 +230,20 @@ bool steady_is_mine(void)
 	return atomic_load(&the_bridge.steady_owner) == (uintptr_t)pthread_self();
 }
 
+bool steady_enter(void)
+{
+	if (steady_is_mine())
+		return false;
+	steady_lock(thread_find(bridge_env()));
+	return true;
+}
+
+void steady_leave(bool entered)
+{
+	if (entered)
+		steady_unlock();
+}
+
 jint thread_status(JNIEnv *id)
 {
 	JNIEnv *env = bridge_env();

@@ -43,6 +43,8 @@ struct thread {
 	struct steps *steps; /* step.c; NULL: never stepped */
 	struct hook_memory *hook; /* hook.c: memory of the CLASS_LOAD_HOOK being handled */
 	bool raw; /* it is reporting a raw monitor */
+	bool in_alloc; /* it is reporting an allocation that the JVM makes, maybe in the midst of linking a class */
+	jobject made; /* whose constructor is reporting it, or the array that code is reporting; NULL: none */
 	struct agent *asks; /* agent whose RequestEvent causes JVMTI's events now; NULL: none */
 	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
 	struct calls *calls; /* that it is in, with calls=inserted; NULL: never any */
@@ -70,6 +72,12 @@ void threads_announce(struct agent *a, struct thread *t, jint requested);
 void JNICALL on_thread_start(jvmtiEnv *ti, JNIEnv *env, jthread thread);
 void JNICALL on_thread_end(jvmtiEnv *ti, JNIEnv *env, jthread thread);
 
+/* May its event be sent? What an agent's handler does is not reported, since that would call the handler again. */
+static inline bool thread_may_report(const struct thread *t)
+{
+	return t && !t->inside && !t->system && !atomic_load(&the_bridge.dead);
+}
+
 /* Waits, in native state, while an agent has the calling thread suspended. false: it was not suspended. */
 bool thread_suspended_wait(struct thread *t);
 jint thread_status(JNIEnv *env);
@@ -83,5 +91,8 @@ jint thread_create(const char *name, jint priority, void (*f)(void *), void *arg
 void steady_lock(struct thread *t);
 void steady_unlock(void);
 bool steady_is_mine(void);
+/* The same if the calling thread may have the lock already. */
+bool steady_enter(void);
+void steady_leave(bool entered);
 
 #endif

@@ -114,7 +114,7 @@ static bool allocations_enable(void)
 {
 	if (ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_ALLOC))
 		return true;
-	hprof_error("this JVM does not report allocations (JDK 17 and later do)%s",
+	hprof_error("allocations are not reported in this JVM%s",
 		    hprof.options.heap & HEAP_DUMP ?
 			    ": objects in the heap dump will have no traces, and there will be no SITES" :
 			    "");

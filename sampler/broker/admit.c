@@ -1,4 +1,4 @@
-/* Targets that come and go while the broker runs: whoever started this program says which. */
+/* Targets that come and go while the broker runs, as the process that started it says. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ enum { WAIT_MAX_NS = 1000000000 };
 struct admitted {
 	pid_t pid; /* 0: none */
 	uint32_t number;
-	uint32_t divisor; /* that it is to have from at_ns on; 0: the one that it has */
+	uint32_t divisor; /* takes effect at at_ns; 0: unchanged */
 	uint64_t at_ns;
 };
 
@@ -24,7 +24,10 @@ struct admitting {
 	struct admitted by_slot[BROKER_SLOTS];
 };
 
-/* The process that was found is the one that has the PID now, and is looked at by its descriptors from here on. */
+/*
+ * Makes sure that the PID still belongs to the process that was found. From here on, it is accessed by descriptors
+ * only.
+ */
 static int add(struct broker *b, const struct broker_admission *m, uint32_t *ret)
 {
 	int r;
@@ -39,7 +42,7 @@ static int add(struct broker *b, const struct broker_admission *m, uint32_t *ret
 	return r;
 }
 
-/* It may have executed a program between being found and being watched. 0 or -errno. */
+/* It may have executed another program between being found and being watched. 0 or -errno. */
 static int has_no_more_rights(struct broker *b, uint32_t number)
 {
 	struct broker_target *t;
@@ -114,7 +117,7 @@ static int take(struct admitting *a, const struct broker_admission *m)
 	return channel_send(o->from, &answer, sizeof(answer), -1);
 }
 
-/* Sets what is due. Returns the milliseconds until the next is; -1: nothing waits. */
+/* Applies what is due. Returns the milliseconds until the next change; -1: none is pending. */
 static int set_due(struct admitting *a)
 {
 	const struct broker_admissions *o = &a->b->admissions;
@@ -149,7 +152,7 @@ static void *take_all(void *arg)
 		if (n > 0 && (channel_receive(p.fd, &m, sizeof(m), NULL) < 0 || take(a, &m) < 0))
 			break;
 	}
-	/* Whoever admits has given up: nothing is sampled any more, even if the worker cannot end. */
+	/* The admitting process has given up: stop sampling everything, even if the worker cannot end. */
 	for (size_t i = 0; i < BROKER_SLOTS; i++)
 		if (a->by_slot[i].pid)
 			a->b->admissions.remove(a->b->admissions.ctx, a->by_slot[i].pid);

@@ -64,12 +64,12 @@ static int connect_channel(struct broker *b, struct own_channel *c)
 }
 
 /*
- * A thread's first request gets it a channel of its own, and so does a child's: if the child is killed, the answer that it
- * leaves unread must not be taken for its parent's next one.
+ * Each thread gets a channel of its own with its first request, and so does each child: if a child is killed, the
+ * answer that it has not read must not be taken for the answer to its parent's next request.
  */
 static int own_channel(struct broker *b, struct own_channel **ret)
 {
-	static pid_t child; /* this process, if it is one and has a channel */
+	static pid_t child; /* this process, if it is a child with a channel */
 	struct own_channel *c = pthread_getspecific(b->channel);
 	pid_t self = getpid();
 	int r;
@@ -100,16 +100,16 @@ static int ask(struct broker *b, const struct broker_request *q, int fd, struct 
 	return r < 0 ? r : ask_on(c->fd, q, fd, ret, ret_fd);
 }
 
-/* --- asking for what may not answer --- */
+/* --- requests that may never be answered --- */
 
 /*
- * For the first file of a file system that is silent, and once there has been one a moment ago. A target gets LATE_MAX
- * of them; after that, its files are not asked for until FORGET_NS have passed.
+ * How long to wait for the first file on a file system that does not answer, and for others soon after. Each target may
+ * be late LATE_MAX times; its files are then not requested until FORGET_NS have passed.
  */
 enum { PATIENCE_MS = 4000, LESS_PATIENCE_MS = 300, LATE_MAX = 4 };
 #define FORGET_NS UINT64_C(60000000000)
 
-/* Without a lock: a child may be forked at any moment. */
+/* No lock is taken, because a child may be forked at any moment. */
 static int patience_ms(struct broker *b, uint32_t target)
 {
 	uint64_t late_ns = atomic_load(&b->late_ns);
@@ -132,7 +132,7 @@ static void note_late(struct broker *b, uint32_t target)
 		atomic_fetch_add(&b->late[target], 1);
 }
 
-/* The broker's thread for this channel may wait for ever: whoever stops waiting gives up the channel, too. */
+/* The broker's thread for this channel may wait forever, so giving up the wait means giving up the channel. */
 static int ask_with_patience(struct broker *b, const struct broker_request *q)
 {
 	bool host = q->what == BROKER_HOST_PATH || q->target > BROKER_TARGETS_MAX;
@@ -233,7 +233,7 @@ int broker_signal(struct broker *b, int signal)
 	return ask_to_do(b, &(struct broker_request){.what = BROKER_SIGNAL, .tid = signal});
 }
 
-/* --- as deputy.h wants it --- */
+/* --- the interface of deputy.h --- */
 
 static int deputy_find(void *ctx, pid_t pid, uint32_t *ret, int *ret_pidfd)
 {
@@ -377,7 +377,8 @@ int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, 
 
 	if (r == 0 && command) {
 		b->command = *ret;
-		b->targets[*ret].uses++; /* never released: nobody else gets its number, and with that the signals */
+		/* Never released, so that its number, and with it the signals, cannot go to another process. */
+		b->targets[*ret].uses++;
 	}
 	return r;
 }
@@ -418,7 +419,7 @@ static int start_command(struct broker *b)
 	return r;
 }
 
-/* Keeps nothing else that the program has open: the gate of a command would stay open, say. */
+/* Closes everything else that the program has open, for example the gate that holds up a command. */
 static int begin(struct broker *b)
 {
 	int r = b->starts.start ? start_command(b) : 0;
@@ -426,7 +427,7 @@ static int begin(struct broker *b)
 	channel_stay_behind(is_own, b);
 	data_limit(BROKER_BYTES);
 	if (geteuid() == 0)
-		(void)setgroups(0, NULL); /* whoever opens as the target has the target's group alone */
+		(void)setgroups(0, NULL); /* a thread that opens files as the target has only the target's group */
 	if (r == 0 && b->drop)
 		r = b->drop(NULL);
 	if (r == 0 && b->starts.start)
@@ -487,7 +488,7 @@ void broker_free(struct broker *b)
 	if (channel)
 		close_channel(channel);
 	pthread_key_delete(b->channel);
-	/* One of its threads may wait for a file system, and does not end. */
+	/* One of its threads may be waiting for a file system, and cannot end. */
 	channel_end_soon(b->socket, b->child, atomic_load(&b->late_ns) ? PATIENCE_HURRY_MS : END_MS);
 	for (size_t i = 0; i < b->n_targets; i++)
 		proc_close(b->targets[i].proc);

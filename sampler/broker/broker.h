@@ -12,18 +12,18 @@ struct err;
 struct mapping;
 
 /*
- * The privileged end: a child process that keeps the rights over this run's targets when the program gives them up,
- * opens what protocol.h names, and passes the descriptors. It does not read what it passes. It knows nothing of ELF,
+ * The privileged end: a child process that keeps the rights over this run's targets when the program gives them up. It
+ * opens what protocol.h names, and passes the descriptors. It does not read what it passes, and knows nothing of ELF,
  * HotSpot or profiles.
  *
- * A target is the process that existed when it was added: a later process with the same PID gives -ESRCH. A target
- * that was not root's when it was added and has other IDs now (it has executed a setuid program) gives -EPERM.
+ * A target is the process that existed when it was added: a later process with the same PID gives -ESRCH. A target that
+ * was not root's when it was added and has other IDs now (it has executed a setuid program) gives -EPERM.
  */
 struct broker;
 
 /*
- * follow: processes that have lost their parent are allowed too, if they are of a target's user, in its cgroup, and
- * younger than it; otherwise only descendants of a target. NULL: out of memory.
+ * follow: processes that have lost their parent are allowed, too, if they have a target's user and cgroup, and are
+ * younger than it; otherwise only descendants of a target are. NULL: out of memory.
  */
 struct broker *broker_new(bool follow);
 
@@ -32,13 +32,13 @@ struct broker *broker_new(bool follow);
 int broker_add_target(struct broker *b, pid_t pid, bool command, uint32_t *ret, struct err *err);
 
 /*
- * A command whose parent is the broker: where Yama's ptrace_scope is 1, only ancestors may read the memory of what a process starts.
- * The three are called in the broker.
+ * A command whose parent is the broker: if Yama's ptrace_scope is 1, only ancestors of a process may read its memory.
+ * These functions are called in the broker.
  */
 struct broker_command {
-	int (*start)(void *ctx, pid_t *ret); /* which inherits all that this process has. 0 or -errno */
+	int (*start)(void *ctx, pid_t *ret); /* the command inherits all descriptors of this process. 0 or -errno */
 	int (*watch)(void *ctx); /* may start a thread. 0 or -errno */
-	void (*end)(void *ctx); /* the last */
+	void (*end)(void *ctx); /* the last call */
 	void *ctx;
 	int keep; /* a descriptor that stays open */
 };
@@ -69,15 +69,16 @@ int broker_host_path(struct broker *b, const char *path);
 int broker_signal(struct broker *b, int signal);
 
 /*
- * Targets that come and go while the broker runs. `from`: a socket (channel_pair()) on which somebody who has the right to says which; what
- * is admitted, or dismissed, is passed on to `to`, what cannot be admitted is answered. A slot is a number that the sender gives.
+ * Targets that come and go while the broker runs. `from`: a socket (channel_pair()) on which a process that has the
+ * right to do so admits and dismisses targets. Both are passed on to `to`; if a target cannot be admitted, the sender
+ * gets an answer. A slot is a number that the sender chooses.
  */
 enum { BROKER_SLOTS = 1024 };
 
 enum broker_admission_what {
 	BROKER_ADMIT =
-		1, /* the process that has this PID and start time; once more: with another divisor, from at_ns on */
-	BROKER_DISMISS, /* who has that slot */
+		1, /* the process with this PID and start time; if already admitted: changes its divisor from at_ns on */
+	BROKER_DISMISS, /* the target with that slot */
 	BROKER_REFUSED, /* answer: `code` */
 };
 
@@ -94,9 +95,9 @@ struct broker_admission {
 
 struct broker_admissions {
 	int from, to; /* borrowed until broker_start(), as everything here */
-	/* In the broker: what samples is to sample the process, or no longer. 0 or -errno. */
+	/* Called in the broker, to start and stop sampling of the process. 0 or -errno. */
 	int (*set)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor);
-	int (*change)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor); /* of one that is still sampled */
+	int (*change)(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor); /* for a process that is still sampled */
 	void (*remove)(void *ctx, pid_t pid);
 	void *ctx;
 	int keep; /* a descriptor that stays open; negative: none */

@@ -1,7 +1,7 @@
 /*
- * Files on file systems that another machine or process answers for. One that is silent holds whoever opens or reads
- * there, sometimes so that not even SIGKILL ends it (linux/fs/fuse/dev.c, request_wait_answer()). Only the thread of the
- * broker that was asked waits; the worker gets a copy, which is always there.
+ * Files on file systems that are served by another machine or process. If that does not answer, open(2) and read(2)
+ * hang, sometimes so that not even SIGKILL ends them (linux/fs/fuse/dev.c, request_wait_answer()). Only the broker's
+ * thread that got the request waits; the worker gets a copy, which can always be read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 enum { BLOCK = 256 << 10 };
 
-/* File systems that this kernel serves from its own disks and memory. Files on others are copied. */
+/* File systems that this kernel serves from its own disks and memory. Files on all others are copied. */
 static const uint32_t near[] = {
 	EXT4_SUPER_MAGIC,
 	XFS_SUPER_MAGIC,

@@ -1,4 +1,6 @@
-/* Targets' mappings, kept for a while: with very many of them, each request of each thread must not read them all. */
+/*
+ * Targets' mappings, kept for a while: if there are very many, they must not be read for each request of each thread.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +14,8 @@
 #include "symbolizer/target/proc.h"
 
 /*
- * Kept for this many times the time that reading took, so that reading takes a tenth of the time; but not for longer than
- * KEEP_MAX_NS, since a target can make reading slow.
+ * They are kept for this many times the time that reading them took, so that reading takes at most a tenth of the time,
+ * but not for longer than KEEP_MAX_NS, because a target can make reading slow.
  */
 enum { KEEP_TIMES = 10, KEEP_MAX_NS = 1000000000 };
 
@@ -45,7 +47,7 @@ void broker_maps_release(struct broker *b, struct broker_maps *m)
 	pthread_mutex_unlock(&b->maps_lock);
 }
 
-/* NULL: none, or they are old. */
+/* NULL: there are none, or they are too old. */
 static struct broker_maps *find_kept(struct broker *b, const struct proc *p)
 {
 	struct broker_maps *ret = NULL;
@@ -63,7 +65,7 @@ static struct broker_maps *find_kept(struct broker *b, const struct proc *p)
 	return ret;
 }
 
-/* Replaces older ones of that process, or those that would be the first to be old. */
+/* Replaces older ones of that process, or else those that would expire first. */
 static void keep(struct broker *b, struct broker_maps *m)
 {
 	size_t place = 0;
@@ -85,7 +87,7 @@ static void keep(struct broker *b, struct broker_maps *m)
 	pthread_mutex_unlock(&b->maps_lock);
 }
 
-/* Call without the lock: a target can make this wait. */
+/* Call without the lock, because a target can make this wait. */
 static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
 {
 	struct broker_maps *m = calloc(1, sizeof(*m));

@@ -9,8 +9,8 @@ struct maps;
 struct proc;
 
 /*
- * Mappings of p in which `wanted` finds something: those that some thread read a moment ago, otherwise the current
- * ones. To be released. -ENOENT: it finds nothing.
+ * Mappings of p in which `wanted` finds something: those that some thread read a moment ago, or else the current ones.
+ * The caller releases *ret. -ENOENT: `wanted` finds nothing.
  */
 int broker_maps_seek(struct broker *b, struct proc *p, bool (*wanted)(const struct maps *m, const void *arg),
 		     const void *arg, struct broker_maps **ret);

@@ -26,7 +26,7 @@ enum {
 	BROKER_BYTES = 1 << 30, /* limit for all channels together */
 	BROKER_COPY_MAX = 256 << 20, /* bytes of files that are being copied (far.c), for one user */
 	BROKER_COPIES_MAX = 1 << 30, /* for all users */
-	BROKER_OPENS_MAX = 256, /* files that are being opened or copied: each may hold its thread for good */
+	BROKER_OPENS_MAX = 256, /* files that are being opened or copied: each may block its thread forever */
 	BROKER_OPENS_OF_USER = 64,
 	BROKER_KIN = 4096, /* processes remembered after their end, because of those that they started */
 };
@@ -54,7 +54,7 @@ struct broker_opening {
 	uint64_t bytes; /* of the copy */
 };
 
-/* A thread's own, from malloc(3). */
+/* One per thread, from malloc(3). */
 struct own_channel {
 	int fd, stat; /* stat: of the broker's thread that answers (BROKER_OWN_STAT) */
 };
@@ -104,13 +104,13 @@ int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
  */
 int broker_target_use(struct broker *b, uint32_t number, struct broker_target **ret, struct proc_status *ret_status);
 /*
- * Once something is open, which may belong to a setuid program that the process became before. `open_to_all`: it is
- * something that /proc shows to every user. 0 or -EPERM.
+ * To be called once something is open, since it may belong to a setuid program that the process executed before that.
+ * `open_to_all`: /proc shows it to every user. 0 or -EPERM.
  */
 int broker_target_recheck(const struct broker_target *t, bool open_to_all);
 void broker_target_release(struct broker *b, uint32_t number);
 void broker_target_forget(struct broker *b, uint32_t number);
-/* What it has started is no target from now on. */
+/* From now on, processes that it started are not targets. */
 void broker_kin_forget(struct broker *b, pid_t pid);
 
 /* --- rules.c: what may be opened below a target's root, and which events --- */
@@ -123,14 +123,15 @@ int broker_open_event(struct broker *b, const struct broker_request *q, int filt
 /* --- far.c --- */
 
 /*
- * Around each opening of a file as that user, so that file systems that do not answer hold few threads and little memory.
- * A number for the two below, or -ETIMEDOUT: too many files do not answer.
+ * To be called around each opening of a file as that user, so that file systems that do not answer block few threads
+ * and little memory. Returns a number for the two functions below, or -ETIMEDOUT: too many files do not answer.
  */
 int broker_opening_begin(struct broker *b, uid_t uid);
 void broker_opening_end(struct broker *b, int opening);
 /*
- * `fd`, or a copy of the file (target_file_is_copy()) if it is on a file system that may not answer. Consumes fd, which may be a
- * negative errno. -ENOBUFS: too large for a copy, with those that are being made for this user. May never return.
+ * `fd`, or a copy of the file (target_file_is_copy()) if it is on a file system that may not answer. Consumes fd, which
+ * may be a negative errno. -ENOBUFS: too large for a copy, together with the copies being made for this user. May never
+ * return.
  */
 int broker_bring_near(struct broker *b, int opening, int fd);
 
@@ -141,7 +142,10 @@ int broker_admit_start(struct broker *b);
 
 /* --- serve.c --- */
 
-/* A file in memory for what is passed instead of a file. `flags`: further ones of memfd_create(2). Or -errno. */
+/*
+ * Creates a file in memory, to be passed instead of a real one. `flags`: further flags of memfd_create(2). A descriptor
+ * or -errno.
+ */
 int broker_memory_file(unsigned flags);
 
 /* The child: serves until the other end is closed, or sends an invalid request. */

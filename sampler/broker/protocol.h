@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What a worker, which has no privileges, asks of the broker, which has (symbolizer/base/channel.h). Each request has
- * one answer; a descriptor that comes with it is open for reading only, except those of events and channels.
+ * Requests from a worker, which has no privileges, to the broker, which has (symbolizer/base/channel.h). Each request
+ * has one answer; a descriptor that comes with it is open for reading only, except those of events and channels.
  * Processes are numbered from 0 in the order in which the program chose them, before the worker read anything; those
  * that they started get numbers when asked for by PID. Paths are checked by the rules in rules.c.
  */
@@ -25,7 +25,7 @@ enum broker_what {
 	BROKER_EVENT, /* perf_event_open(2) of attr, `tid`, cpu; `tid` -1: all, and the eBPF program comes with it */
 	BROKER_SCHEDULE, /* thread `tid` of the worker: real time if name is 1, otherwise the nice value in `cpu` */
 	BROKER_SIGNAL, /* sends SIGTERM or SIGHUP (`tid`) to the command that this program has started */
-	BROKER_OWN_STAT, /* what proc(5) says of the thread that answers: whether it waits for a file, or for a CPU */
+	BROKER_OWN_STAT, /* the file `stat` in proc(5) of the thread that answers: shows whether it waits for a file or for a CPU */
 	BROKER_WHATS
 };
 
@@ -65,7 +65,7 @@ struct broker_request {
 	char path[BROKER_PATH_MAX]; /* with its NUL */
 };
 _Static_assert(sizeof(struct broker_request) == 48 + sizeof(struct perf_event_attr) + BROKER_PATH_MAX,
-	       "no padding, which would have bytes of the sender's stack");
+	       "no padding, which would contain bytes of the sender's stack");
 
 struct broker_answer {
 	int32_t code; /* 0, or a negative errno */

@@ -1,4 +1,4 @@
-/* What may be opened below a target's root, and which events: a worker that was taken over may ask for anything. */
+/* What may be opened below a target's root, and which events. A worker that was taken over may request anything. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -22,10 +22,10 @@
 #include "symbolizer/target/proc_stat.h"
 #include "symbolizer/target/target_file.h"
 
-enum { CHOSEN_MAX = 64 }; /* directories to look into for a thread */
+enum { CHOSEN_MAX = 64 }; /* directories searched for a thread */
 
 #define DEBUG_ROOT "/usr/lib/debug/"
-#define OS_RELEASE "/etc/os-release" /* tells which distribution has its debug files */
+#define OS_RELEASE "/etc/os-release" /* names the distribution that has its debug files */
 
 /* --- paths --- */
 
@@ -46,7 +46,7 @@ static bool is_plain(const char *path)
 	return path[0] == '/' && !strstr(path, "/../") && !ends_with(path, "/..");
 }
 
-/* Only a regular file of the target's user that has no other name: no link, and nobody else's file. */
+/* Only a regular file that belongs to the target's user and has no other name: no link, and nobody else's file. */
 static int open_own(int dir, const char *name, uid_t owner)
 {
 	CLEANUP(close_at_exit) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -142,7 +142,7 @@ int broker_open_path(struct broker *b, struct broker_target *t, const struct pro
 	return r < 0 ? r : fd;
 }
 
-/* What messages quote, and everybody may read. */
+/* Values that messages quote, and that every user may read. */
 static bool is_setting(const char *path)
 {
 	static const char prefix[] = "/proc/sys/kernel/";
@@ -232,14 +232,14 @@ static bool is_allowed(const struct broker *b, const struct perf_event_attr *a)
 	return false;
 }
 
-/* For all processes at once, only events that count nothing are allowed, unless they have the filter. */
+/* On all processes at once, only events that count nothing are allowed, unless they have the filter. */
 static bool is_of_one(const struct broker_request *q, int filter_fd)
 {
 	return q->tid > 0 || filter_fd >= 0 ||
 	       (q->attr.type == PERF_TYPE_SOFTWARE && q->attr.config == PERF_COUNT_SW_DUMMY);
 }
 
-/* A directory of the thread, which never becomes another thread's; or -errno. */
+/* The thread's directory in /proc, which never becomes another thread's; or -errno. */
 static int open_thread(pid_t tid)
 {
 	char path[32];
@@ -273,7 +273,7 @@ static int open_event(const struct broker_request *q, int filter_fd)
 	return take_fd(&fd);
 }
 
-/* Of one of the processes that the program chose, whose directories show it without a text to read. */
+/* For a process that the program chose: its directory is open, so no text of /proc has to be parsed. */
 static int open_chosen(struct broker *b, pid_t tid, uint32_t *ret_number)
 {
 	struct broker_target *t;
@@ -294,7 +294,7 @@ static int open_chosen(struct broker *b, pid_t tid, uint32_t *ret_number)
 	return -ESRCH;
 }
 
-/* Of a process that a target started. */
+/* For a process that a target started. */
 static int open_started(struct broker *b, pid_t tid, uint32_t *ret_number)
 {
 	CLEANUP(close_at_exit) int thread = open_thread(tid);
@@ -311,7 +311,7 @@ static int open_started(struct broker *b, pid_t tid, uint32_t *ret_number)
 	return r < 0 ? r : take_fd(&thread);
 }
 
-/* Its directory is the thread's that it was opened for, and is empty once that has ended. */
+/* The directory belongs to the thread that it was opened for, and is empty once that thread has ended. */
 static int open_thread_event(struct broker *b, const struct broker_request *q)
 {
 	uint32_t number;

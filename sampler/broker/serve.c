@@ -65,7 +65,7 @@ int broker_memory_file(unsigned flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* For a text that is not a file: a file that nobody can write to. */
+/* Holds text that is not from a file, and that nobody can write to. */
 static int make_file(const void *bytes, size_t len)
 {
 	CLEANUP(close_at_exit) int fd = broker_memory_file(0);
@@ -100,7 +100,7 @@ static int copy_environ(struct proc *p)
 	return r < 0 ? r : make_file(text, len);
 }
 
-/* The descriptor of /proc/PID leads to that process, or nowhere. */
+/* A descriptor of /proc/PID refers to that process, or to none once it has ended. */
 static int open_proc(struct proc *p, uint32_t name)
 {
 	bool ns = name >= BROKER_NS_PID;
@@ -128,7 +128,9 @@ static int open_task(struct proc *p, int32_t tid, const char *name)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* The kernel checks at each read whether the reader may trace the thread, so the text is passed instead of the file. */
+/*
+ * The kernel checks at each read whether the reader may trace the thread, so the content is passed instead of the file.
+ */
 static int copy_syscall(struct proc *p, int32_t tid)
 {
 	CLEANUP(close_at_exit) int fd = open_task(p, tid, "syscall");
@@ -163,7 +165,9 @@ static void pass_over_permissions(bool on)
 	syscall(SYS_capset, &header, sets);
 }
 
-/* Acts as the target, whose files these are: on a host, its root is everybody's. credentials(7), setfsuid(2). */
+/*
+ * Acts as the target, whose files these are: on a host, its root directory is everybody's. credentials(7), setfsuid(2).
+ */
 static void become(const struct proc_status *st)
 {
 	setfsgid(st->egid);
@@ -178,7 +182,7 @@ static void return_to_self(void)
 	pass_over_permissions(true);
 }
 
-/* Mappings that are kept may show what was there before. */
+/* Cached mappings may be out of date. */
 static bool has_that_file(const struct maps *maps, const void *request)
 {
 	const struct broker_request *q = request;
@@ -212,7 +216,7 @@ static int open_file(struct broker *b, struct broker_target *t, const struct pro
 							 broker_open_path(b, t, st, q->path));
 	return_to_self();
 	broker_opening_end(b, opening);
-	return r == -EPROTO ? -EIO : r; /* a target's file system may answer anything (fuse(4)) */
+	return r == -EPROTO ? -EIO : r; /* a target's file system may return anything (fuse(4)) */
 }
 
 static bool is_named(const struct broker_request *q)
@@ -227,7 +231,7 @@ static int open_named(struct proc *p, const struct broker_request *q)
 	return q->name == BROKER_SYSCALL ? copy_syscall(p, q->tid) : open_task(p, q->tid, broker_name(q->name, true));
 }
 
-/* Files are opened as the user that `st` names. */
+/* Files are opened as the owner in `st`. */
 static int open_of_target(struct broker *b, struct broker_target *t, const struct proc_status *st,
 			  const struct broker_request *q)
 {
@@ -236,7 +240,7 @@ static int open_of_target(struct broker *b, struct broker_target *t, const struc
 	return q->what == BROKER_DESCENDANTS ? open_descendants(t->proc) : open_file(b, t, st, q);
 }
 
-/* proc(5): what every user may read. */
+/* Files that every user may read, see proc(5). */
 static bool is_open_to_all(const struct broker_request *q)
 {
 	static const bool open[BROKER_NAMES] = {
@@ -248,8 +252,8 @@ static bool is_open_to_all(const struct broker_request *q)
 }
 
 /*
- * Checks once it is open. A process that has ended has nothing but its accounts: what was opened may belong to a
- * program with more rights that it became before.
+ * Checks after opening. Of a process that has ended, only the accounts are passed: it may have executed a program with
+ * more rights before, and what was opened may belong to that.
  */
 static bool may_pass(const struct broker_target *t, const struct broker_request *q)
 {
@@ -270,7 +274,7 @@ static int serve_target(struct broker *b, const struct broker_request *q)
 		return -EPROTO;
 	if (q->what == BROKER_TASK && q->tid <= 0)
 		return -EPROTO;
-	/* Opening a text as root harms nobody; it is not passed before it is known whose it is. */
+	/* Opening the file as root does no harm: the content is passed only once its owner is known. */
 	r = broker_target_use(b, q->target, &t, named ? NULL : &st);
 	if (r < 0)
 		return r;
@@ -330,9 +334,9 @@ static void set_no_priority(pid_t tid)
 }
 
 /*
- * Only for the worker's threads, which may no longer do this. While the worker is the parent, its PID is not reused. The TID may be,
- * if the thread ends just now: its directory, which is never another thread's, says so. Then the new thread that has the TID now was
- * raised instead, and is set back.
+ * Only for the worker's threads, which are no longer allowed to do this themselves. While the worker is the parent, its
+ * PID is not reused. A TID may be, if the thread is just ending. Its directory, which never becomes another thread's,
+ * shows that; then the priority of the new thread with that TID was raised instead, and is reset.
  */
 static int schedule(struct broker *b, const struct broker_request *q)
 {
@@ -393,7 +397,7 @@ static int open_own_stat(void)
 
 static int connect_thread(struct broker *b, int *ret_fd);
 
-/* 0, with or without a descriptor to be passed, or -errno; -EPROTO: no worker of this program asks for that. */
+/* 0, with or without a descriptor to pass, or -errno; -EPROTO: not a request that a worker of this program makes. */
 static int answer(struct broker *b, const struct broker_request *q, int with, struct broker_answer *a, int *ret_fd)
 {
 	int r;
@@ -421,7 +425,7 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	return r < 0 ? r : 0;
 }
 
-/* 0 or -errno: the other end is closed; -EPROTO: it was taken over or is broken, and gets nothing more. */
+/* 0 or -errno: the other end is closed; -EPROTO: the worker was taken over or is broken, and gets no more answers. */
 static int serve_one(struct broker *b, int socket)
 {
 	CLEANUP(close_at_exit) int with = -1, fd = -1;

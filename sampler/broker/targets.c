@@ -1,4 +1,4 @@
-/* Which processes belong to this run: those that the program chose, and those that they started. */
+/* Which processes belong to this run: those that the program chose, and all that they start. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void proc_close_at_exit(struct proc **p)
 	proc_close(*p);
 }
 
-/* Its place in all hierarchies; "": the kernel has none; NULL: not known. */
+/* Its path in all hierarchies; "": the kernel has no cgroups; NULL: unknown. */
 static char *read_cgroup(struct proc *p)
 {
 	char *text = NULL;
@@ -111,9 +111,9 @@ static bool is_same(const char *a, const char *b)
 }
 
 /*
- * A process that lost its parent before it was asked for cannot be told from others of its user that are younger than
- * the target and in its cgroup. A child has its cgroup from its parent, and keeps it unless moved by someone who may
- * write there: cgroups(7).
+ * A process whose parent ended before the request cannot be told from other processes of its user that are younger than
+ * the target and in the same cgroup. A child inherits its parent's cgroup, and only someone with write access there can
+ * move it: cgroups(7).
  */
 static bool may_be_orphan(const struct broker *b, struct proc *p)
 {

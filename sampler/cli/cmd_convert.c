@@ -8,6 +8,7 @@
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/options/record_values.h"
 #include "sampler/cli/outputs.h"
 #include "sampler/closed/opener.h"
 #include "sampler/closing/closing.h"

@@ -17,8 +17,8 @@
 #include "sampler/cli/targets/child.h"
 #include "sampler/cli/targets/find_target.h"
 #include "sampler/cli/targets/interrupt.h"
+#include "sampler/cli/targets/overdue.h"
 #include "sampler/cli/targets/runs.h"
-#include "sampler/cli/targets/stuck.h"
 #include "sampler/closing/closing.h"
 #include "sampler/output/columns.h"
 #include "sampler/profile/named_builder.h"
@@ -262,7 +262,7 @@ static bool wait_for_end(struct record *rec)
 {
 	bool seen = isatty(STDERR_FILENO) && !rec->o.quiet, live = seen && columns_live_terminal(), hang = false;
 	uint64_t start_ns = clock_monotonic_ns();
-	struct stuck stuck = {0};
+	struct overdue overdue = {0};
 	struct pollfd fds[4] = {
 		{.fd = runs_done_fd(rec->runs), .events = POLLIN},
 		{.fd = rec->signals, .events = POLLIN},
@@ -273,13 +273,13 @@ static bool wait_for_end(struct record *rec)
 	if (seen && !live && !rec->o.duration_ns)
 		log_warn("sampling; press Ctrl-C to stop");
 	if (rec->o.duration_ns)
-		stuck_expect(&stuck, start_ns + rec->o.duration_ns);
+		overdue_expect(&overdue, start_ns + rec->o.duration_ns);
 	while (!(fds[0].revents & POLLIN)) {
 		int pause = live ? LIVE_LINE_MS : rec->outlived ? AFTER_COMMAND_MS : -1;
 		int n;
 
 		fds[3].fd = command_end_fd(rec);
-		n = poll(fds, 4, stuck_pause_ms(&stuck, pause));
+		n = poll(fds, 4, overdue_pause_ms(&overdue, pause));
 		if (n < 0 && errno != EINTR)
 			break;
 		say_outlived(rec, start_ns);
@@ -287,10 +287,10 @@ static bool wait_for_end(struct record *rec)
 			take_child_signal(rec);
 		if (fds[2].revents & POLLIN) {
 			fds[2].fd = -1;
-			stuck_expect(&stuck, clock_monotonic_ns());
+			overdue_expect(&overdue, clock_monotonic_ns());
 			runs_stop(rec->runs);
 		}
-		hang = stuck_check(&stuck, clock_monotonic_ns(), deputy_and_own_cpu_ns());
+		hang = overdue_check(&overdue, clock_monotonic_ns(), deputy_and_own_cpu_ns());
 		if (hang)
 			break;
 		if (live)

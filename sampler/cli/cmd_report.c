@@ -10,6 +10,7 @@
 #include "sampler/cli/filters.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/options/record_values.h"
 #include "sampler/closed/opener.h"
 #include "sampler/closing/closing.h"
 #include "sampler/model/named_profile.h"

@@ -22,7 +22,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/unused_id.h"
 
-enum { NOBODY = 65534 }; /* of every distribution, and what the kernel shows for IDs that are not mapped */
+enum { NOBODY = 65534 }; /* the same in every distribution, and shown by the kernel for IDs that are not mapped */
 
 /* tzset(3) looks for /etc/localtime again at each use, unless TZ says that it is to be this file. */
 static void keep_time_zone(void)
@@ -59,14 +59,17 @@ static bool is_root(void)
 	return getresuid(&real, &effective, &saved) < 0 || !real || !effective || !saved;
 }
 
-/* prctl(2): other ids end the wish to end with the parent. */
+/* Changing IDs cancels the parent-death signal, see prctl(2). */
 static void keep_end(int signal, pid_t parent)
 {
 	if (signal && (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) < 0 || getppid() != parent))
 		_exit(0);
 }
 
-/* IDs of its own; without uid 0 the kernel would take the capabilities away. No others than unused ones: see closed.h. */
+/*
+ * Gives the process IDs of its own. Without uid 0 the kernel would clear the capabilities. The IDs must be unused: see
+ * closed.h.
+ */
 static int leave_root_tracing(void)
 {
 	uid_t unused = unused_id();
@@ -76,7 +79,7 @@ static int leave_root_tracing(void)
 	return assume_ids((struct ids){unused, unused});
 }
 
-/* The last that may fail, before what a kernel may not have. */
+/* The last step that may fail; what follows is optional, because older kernels lack it. */
 static int give_up_capabilities(uint64_t keep, struct err *err)
 {
 	int r = caps_set(caps_permitted() & keep); /* the ambient set goes with the permitted one */
@@ -124,7 +127,10 @@ int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err)
 	(void)caps_drop_bounding();
 	if (is_root() && may_trace)
 		ret->ids = leave_root_tracing();
-	/* Without that capability, who traces has to have the IDs of the other, and all of its capabilities: ptrace(2). */
+	/*
+	 * Without that capability, a tracer needs the same IDs as the other process, and all of its capabilities:
+	 * ptrace(2).
+	 */
 	r = give_up_capabilities(may_trace ? traces | cap_bit(CAP_DAC_READ_SEARCH) : UINT64_MAX, err);
 	if (r == 0)
 		ret->filter = system_calls_filter(CLOSED_TRACING, socket);
@@ -151,7 +157,7 @@ struct trial {
 	int result;
 };
 
-/* Stays until the other end is closed. */
+/* Waits until the other end is closed. */
 static void try_in_child(void *ctx, int socket)
 {
 	struct trial t = *(const struct trial *)ctx;

@@ -32,31 +32,32 @@ enum closed_work {
 };
 
 /*
- * socket: with CLOSED_FILES, the one that stays usable with sendmsg(2) and recvmsg(2) (-1: none); with
- * CLOSED_SAMPLING, all do. A gap is not a failure. -errno: for no_new_privs or capabilities, which every kernel has.
+ * socket: with CLOSED_FILES, the only one that stays usable with sendmsg(2) and recvmsg(2) (-1: none); with
+ * CLOSED_SAMPLING, all do. A gap is not a failure. -errno: no_new_privs or capabilities, which every kernel has, could
+ * not be set.
  */
 int closed_begin(enum closed_work work, int socket, struct closed_gaps *ret, struct err *err);
 
 /*
- * Likewise for a process that stops threads (sampler/engine/suspend): keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; without
- * CAP_SYS_PTRACE, all that it has, and its IDs, since it can then trace only who has no more (ids: -EPERM). It opens files
- * for reading, makes the requests of ptrace(2) that stop, read, continue and release a thread, and uses `socket`. Root takes on IDs that no other process has, since a process with the same ones could stop it while it has
- * stopped a thread. There is no Landlock for it: a process that Landlock confines may not trace others.
+ * The same for a process that stops threads (sampler/engine/suspend). It keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.
+ * Without CAP_SYS_PTRACE it keeps all capabilities and its IDs, because it can then trace only processes that have no
+ * more (ids: -EPERM). It can open files for reading, stop, read, continue and release threads with ptrace(2), and use
+ * `socket`. Root takes on IDs that no other process has, because a process with the same IDs could stop it while it has
+ * stopped a thread. It does not use Landlock, because a process that Landlock confines may not trace others.
  */
 int closed_begin_tracing(int socket, struct closed_gaps *ret, struct err *err);
 
 /*
- * Likewise for the daemon's keeper: below the directory that `dir` is open for, it goes on opening, creating, renaming and
- * removing regular files, without Landlock also what its ids allow elsewhere; it starts threads, and accepts connections on
- * sockets that listen. It keeps the ids that it has, but no capabilities.
+ * The same for the daemon's keeper. Below the directory `dir`, it can open, create, rename and remove regular files;
+ * without Landlock, also elsewhere if its ids allow it. It can start threads, and accept connections on listening
+ * sockets. It keeps its ids, but no capabilities.
  */
 int closed_begin_keeping(int dir, struct closed_gaps *ret, struct err *err);
 
 /*
- * The same in a child that does nothing else, to find out what would be missing here; work: any but CLOSED_KEEPING. look:
- * called for that child once it is closed, with a descriptor of its /proc/PID/status, whose name hidepid=2 hides then (-1:
- * none); NULL: nothing is. 0, or -errno: that child, too, could not be closed, or could
- * not be started.
+ * Tries this in a child that does nothing else, to find out what would be missing here; work: any but CLOSED_KEEPING.
+ * look: called for that child once it is closed, with a descriptor of its /proc/PID/status, because hidepid=2 then
+ * hides its name (-1: none); may be NULL. 0, or -errno: the child could not be closed or started.
  */
 int closed_try(enum closed_work work, struct closed_gaps *ret, void (*look)(void *ctx, int status), void *ctx,
 	       struct err *err);

@@ -14,7 +14,7 @@ static const int allowed[] = {
 	SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
 	SCMP_SYS(getcwd), SCMP_SYS(getdents64), SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
 	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(statfs), SCMP_SYS(fstatfs),
-	/* what SQLite does with them; it sets owner and mode of its logs as the file's */
+	/* SQLite's; it copies owner and mode of a database to its logs */
 	SCMP_SYS(ftruncate), SCMP_SYS(fallocate), SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(flock),
 	SCMP_SYS(fchmod), SCMP_SYS(fchown), SCMP_SYS(msync), SCMP_SYS(dup), SCMP_SYS(utimensat),
 	/* threads */

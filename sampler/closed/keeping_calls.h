@@ -3,7 +3,10 @@
 
 #include <seccomp.h>
 
-/* What keeping the daemon's history and answering requests takes, on top of system_calls.c. 0 or -errno. */
+/*
+ * Adds the system calls needed to keep the daemon's history and to answer requests to those of system_calls.c. 0 or
+ * -errno.
+ */
 int keeping_calls_add(scmp_filter_ctx f);
 
 #endif

@@ -54,7 +54,7 @@ static uint64_t bits(int n)
 	return (UINT64_C(1) << n) - 1;
 }
 
-/* A ruleset that refuses all it can, with what it may refuse of files in *ret_files. */
+/* A ruleset that refuses everything it can; *ret_files: which access to files it can refuse. */
 static int create(int version, uint64_t *ret_files)
 {
 	struct rights r;
@@ -69,7 +69,7 @@ static int create(int version, uint64_t *ret_files)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* What the kernel does not refuse must not be allowed either. */
+/* Rights that the kernel does not know must not be allowed either. */
 static int allow_beneath(int ruleset, int dir, uint64_t files)
 {
 	const struct beneath b = {

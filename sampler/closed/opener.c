@@ -125,8 +125,10 @@ static void run_child(void *ctx, int socket)
 	struct opener *o = ctx;
 	struct err err;
 
-	/* What ends the other process must not end this one before it has removed files that have no name yet. stdin
-	 * stays: it may be an input named /dev/stdin, as others may be named /dev/fd/N. */
+	/*
+	 * Signals that end the other process must not end this one before it has removed temporary files. stdin stays
+	 * open, since it may be an input named /dev/stdin, and so do others that may be inputs named /dev/fd/N.
+	 */
 	o->socket = socket;
 	channel_stay_behind(o->n_inputs ? NULL : is_own, o);
 	if ((!o->drop || o->drop(&err) == 0) && channel_end_with(socket, o->parent) == 0)
@@ -144,7 +146,7 @@ int opener_start(struct opener *o, int (*drop)(struct err *err), struct err *err
 		return err_set(err, r, "cannot start the process that opens files: %s", strerror(-r));
 	for (size_t i = 0; i < o->n_outputs; i++)
 		outfile_hand_over(o->outputs[i].file, &o->namer, (unsigned)i * FILES_EACH);
-	/* The caller of this program may have left anything open; inputs among it are for the child to open. */
+	/* The caller of this program may have left any descriptors open; the child opens those that are inputs. */
 	if (o->n_inputs)
 		channel_close_others(is_own, o);
 	return 0;

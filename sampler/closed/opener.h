@@ -7,11 +7,11 @@ struct err;
 struct outfile;
 
 /*
- * A child process that keeps the right to open files when this one gives it up (closed.h). It parses nothing. It
- * opens, by number, the inputs named on the command line, gives outputs that were opened before their names, and
- * opens a file in /tmp or the like in place of one that cannot be written (outfile_open_rescue()). It knows no other
- * request, so whoever takes over the parsers gets no other file. It ends with this process, however that ends; files
- * that have no name yet then leave nothing behind.
+ * A child process that keeps the right to open files when this one gives it up (closed.h). It parses nothing. It opens,
+ * by number, the inputs named on the command line, gives outputs that were opened before their names, and opens a file
+ * in /tmp or the like in place of one that cannot be written (outfile_open_rescue()). It accepts no other requests, so
+ * an attacker who takes over the parsers gets no other files. It ends with this process, however that ends; files that
+ * have no name yet then leave nothing behind.
  */
 struct opener;
 

@@ -26,7 +26,7 @@ struct opener_answer {
 
 struct opener_output {
 	struct outfile *file, *rescue[OUTFILE_RESCUES];
-	bool rescued[OUTFILE_RESCUES]; /* only once each, so that whoever asks cannot fill a directory with names */
+	bool rescued[OUTFILE_RESCUES]; /* only once each, so that the other end cannot fill a directory with names */
 	char *path;
 };
 

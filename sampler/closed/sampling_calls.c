@@ -39,7 +39,7 @@ static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(sched_setattr), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(sched_setaffinity), 1, {SCMP_A0(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(setpriority), 2, {SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)}},
-	/* of one process, not all; Landlock limits this to that child */
+	/* for one process, not for all; Landlock limits this to that child */
 	{SCMP_SYS(kill), 2, {SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0), SCMP_A1(SCMP_CMP_EQ, SIGKILL)}},
 	/* A datagram socket could send to any socket that has a name. */
 	{SCMP_SYS(socketpair), 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)}},

@@ -3,7 +3,7 @@
 
 #include <seccomp.h>
 
-/* What sampling needs, on top of system_calls.c. 0 or -errno. */
+/* Adds the system calls needed for sampling to those of system_calls.c. 0 or -errno. */
 int sampling_calls_add(scmp_filter_ctx f);
 
 #endif

@@ -51,7 +51,7 @@ static const struct call_rule allowed_with[] = {
 	/* No memory that is both written and executed, nor any that becomes executable. */
 	{SCMP_SYS(mmap), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
 	{SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
-	/* fstat(3) of glibc. A path can be given all the same: that tells who has a file, not what is in it. */
+	/* fstat(3) of glibc. A path is possible, too, but that reveals only a file's owner, not its content. */
 	{SCMP_SYS(newfstatat), 1, {SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETFD)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETFD)}},
@@ -59,7 +59,7 @@ static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETFL)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETFL)}},
 	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)}},
-	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETLK)}}, /* SQLite, of a history that was opened before */
+	{SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_SETLK)}}, /* SQLite, for a history that was opened before */
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}}, /* isatty(3) */
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TERMINAL_GET2)}},
 	{SCMP_SYS(ioctl), 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
@@ -68,7 +68,7 @@ static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)}}, /* of this process, read only */
 };
 
-/* What libc does unasked, and for which an error is enough. */
+/* Calls that libc makes on its own, which may fail. */
 static const struct {
 	int call, error;
 	unsigned n;
@@ -84,7 +84,7 @@ static const struct {
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- what is not on the list --- */
+/* --- calls that are not on the list --- */
 
 static char *add_text(char *at, const char *text)
 {

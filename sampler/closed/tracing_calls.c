@@ -13,10 +13,12 @@ static const int allowed[] = {
 	SCMP_SYS(waitid), SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
 };
 
-/* Whoever writes a thread's registers can have it do anything, but the memory of the target is not written here. */
+/*
+ * By writing a thread's registers, a tracer can make it do anything; the target's memory is not written here, though.
+ */
 static const struct call_rule allowed_with[] = {
 	{SCMP_SYS(openat), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)}},
-	/* Without options: with PTRACE_O_EXITKILL, the end of this process would be the target's. */
+	/* No options are allowed: with PTRACE_O_EXITKILL, the target would end with this process. */
 	{SCMP_SYS(ptrace), 2, {SCMP_A0(SCMP_CMP_EQ, PTRACE_SEIZE), SCMP_A3(SCMP_CMP_EQ, 0)}},
 	{SCMP_SYS(ptrace), 1, {SCMP_A0(SCMP_CMP_EQ, PTRACE_INTERRUPT)}},
 	{SCMP_SYS(ptrace), 1, {SCMP_A0(SCMP_CMP_EQ, PTRACE_GETREGSET)}},

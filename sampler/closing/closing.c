@@ -15,7 +15,7 @@
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
 
-/* A megabyte of gzip may be a gigabyte, which takes many times as much once it is parsed. */
+/* A megabyte of gzip may expand to a gigabyte, and parsing that takes many times as much memory. */
 #define SAVED_BYTES (UINT64_C(4) << 30)
 
 enum { DRAIN_NICE = -10 }; /* nice value of the engine's drain thread */
@@ -116,7 +116,7 @@ int closing_close(struct closing *c, struct err *err)
 
 int closing_tracer(int socket, struct err *err)
 {
-	struct closed_gaps gaps; /* the worker has the same ones, and says them, but for this one */
+	struct closed_gaps gaps; /* the worker reports the same problems, except this one */
 	int r = closed_begin_tracing(socket, &gaps, err);
 
 	if (r == 0 && gaps.ids)
@@ -144,7 +144,7 @@ void closing_say_gaps(void)
 {
 	struct closed_gaps gaps;
 
-	/* A failure is each child's, and theirs are reported. */
+	/* Each child has this failure, too, and reports it. */
 	if (closed_try(CLOSED_FILES, &gaps, NULL, NULL, NULL) == 0)
 		closed_say_gaps(&gaps);
 }

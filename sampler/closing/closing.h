@@ -36,12 +36,16 @@ struct closing_targets {
 	const struct broker_admissions *admissions; /* more targets come later (broker.h); NULL: none do */
 };
 /*
- * Without CAP_SYS_PTRACE a process may be allowed to read its descendants only (Yama). Then a command is the broker's child, and
- * this starts both; call it before closing_init(). `command` is borrowed for as long as the broker runs. 0 or -errno.
+ * Without CAP_SYS_PTRACE, a process may be allowed to read only its descendants (Yama). Then a command is a child of
+ * the broker, and closing_start_command() starts both; call it before closing_init(). `command` is borrowed for as long
+ * as the broker runs. 0 or -errno.
  */
 bool closing_starts_commands(void);
 int closing_start_command(struct closing *c, bool follow, const struct broker_command *command, struct err *err);
-/* Forks what is not there yet; without closing_init(), only the broker. Call while single-threaded. 0 or -errno. */
+/*
+ * Forks those processes that do not exist yet; without closing_init(), only the broker. Call while single-threaded. 0
+ * or -errno.
+ */
 int closing_fork(struct closing *c, const struct closing_targets *t, struct err *err);
 /* What a process that only stops threads calls first (engine_options.confine_tracer). */
 int closing_tracer(int socket, struct err *err);
@@ -54,9 +58,12 @@ void closing_done(struct closing *c); /* call after the outputs are done */
 
 /* For a child that looks at one process and has opened nothing of it: closing_fork(), closing_close(). 0 or -errno. */
 int closing_for_one_process(struct closing *c, pid_t pid, struct err *err);
-/* Says what such children would lack here: what they say themselves is lost. */
+/* Logs which protections such children would lack here, because their own messages are lost. */
 void closing_say_gaps(void);
-/* For a child that reads what the kernel says about processes, and parses nothing of theirs: keeps what that takes. */
+/*
+ * For a child that reads what the kernel says about processes, but parses nothing of theirs: keeps only the privileges
+ * needed for this.
+ */
 void closing_for_names(void);
 
 #endif

@@ -25,6 +25,7 @@ struct engine_ended {
 	/* The part of `counted` that was too short for a sample; 1 if that is not known. */
 	uint64_t tail;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	bool late; /* the thread may have had samples before it was counted */
 };
 
 /* Receives what an engine delivers, in order, all from the thread that calls run(). Only `sample` must not be NULL. */
@@ -85,12 +86,12 @@ struct engine_options {
 	bool kernel; /* with kernel call chains */
 	uint64_t max_pause_ns; /* suspend: a thread is resumed after this time, whatever has been copied; 0: 2 ms */
 	bool follow; /* perf: sample the processes that the target starts, too */
-	bool ask_first; /* suspend: leave a thread alone until it is wished for; thread() is called for it repeatedly */
+	bool ask_first; /* suspend: leave a thread alone until it is requested; thread() is called for it repeatedly */
 	uint32_t stack_bytes; /* size of the stack copy; 0: adaptive */
 	struct engine_frozen frozen;
 	/*
-	 * suspend: threads are stopped by a child process, which calls this first, to give up what it does not need for
-	 * that (0 or -errno; `socket` is the only one that it uses; with 0, *err may say what it had to keep).
+	 * suspend: threads are stopped by a child process, which first calls this to give up what it does not need.
+	 * `socket` is the only socket that it uses. 0 or -errno; with 0, *err may say what it had to keep.
 	 */
 	int (*confine_tracer)(int socket, struct err *err);
 	bool starting; /* the target has yet to start and may end soon: data not read at once may be lost */

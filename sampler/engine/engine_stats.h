@@ -30,7 +30,7 @@ struct engine_stats {
 	const char *unit; /* of weights: "ns", "cycles", "page-faults", a tracepoint's name; lives as
 			   * long as the engine. May be NULL (replay) */
 	struct suspend_stats suspend; /* suspend only */
-	uint64_t helper_cpu_ns; /* CPU time of the process that stops threads, if it is one of its own */
+	uint64_t helper_cpu_ns; /* CPU time of the separate process that stops threads, if there is one */
 };
 
 #endif

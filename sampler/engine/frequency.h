@@ -4,8 +4,9 @@
 #include <stdint.h>
 
 /*
- * The period in ns for `hz` samples in each second: 1 s / hz, or 0.11 % more if samples would come in step with the kernel's tick, in which
- * case what runs at a tick, or ends at one, has a sample each time or never. 999 Hz need no such care, 1,000 Hz do. `hz` is not 0.
+ * The period in ns for `hz` samples per second: 1 s / hz, or 0.11 % more if samples would otherwise be in step with the
+ * kernel's tick, so that what starts or ends at a tick would be sampled either every time or never. This applies to
+ * 1,000 Hz, for example, but not to 999 Hz. `hz` must not be 0.
  */
 uint64_t frequency_period_ns(uint64_t hz);
 

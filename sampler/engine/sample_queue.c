@@ -10,7 +10,15 @@
  * ring's end starts at its beginning; a header with SKIP marks the gap. `head` and `tail` count bytes and never wrap.
  * Each side keeps its own position, and reads only the other's from the mapping, which may be shared.
  */
-enum { HEADER = 8, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024, ENDS = 4096 };
+enum {
+	HEADER = 8,
+	PAGE = 4096,
+	KEPT = 4 << 20,
+	START_OVER = 8 << 20,
+	START_OVER_MESSAGES = 64,
+	START_OVER_SMALL = 1024,
+	ENDS = 4096
+};
 #define SKIP UINT64_MAX
 
 /* At the beginning of the mapping; the ring follows at ENDS. Each position is on a cache line of its own. */
@@ -28,6 +36,7 @@ struct sample_queue {
 		uint64_t pending; /* where the message being written begins */
 		size_t reserved; /* its room */
 		size_t longest; /* longest message so far, with its header */
+		size_t touched; /* bytes of the ring, from its beginning, that have pages */
 	} in;
 	struct { /* the consumer's */
 		_Alignas(64) uint64_t tail;
@@ -101,6 +110,20 @@ static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t ta
 	return head == tail && at >= enough;
 }
 
+/*
+ * While the consumer was held up, much of the ring may have been filled. The pages beyond the header at `at`, where the
+ * producer starts over, are not needed until that happens again. The pages of a shared mapping stay.
+ */
+static void free_rest(struct sample_queue *q, size_t at)
+{
+	size_t from = (at + HEADER + PAGE - 1) / PAGE * PAGE;
+
+	if (q->in.touched < from + KEPT)
+		return;
+	madvise(q->data + from, q->in.touched - from, MADV_DONTNEED);
+	q->in.touched = from;
+}
+
 void *sample_queue_reserve(struct sample_queue *q, size_t len)
 {
 	uint64_t head = q->in.head, tail = atomic_load_explicit(&q->ends->tail, memory_order_acquire);
@@ -114,8 +137,11 @@ void *sample_queue_reserve(struct sample_queue *q, size_t len)
 		skip = q->size - at;
 	if (head + skip + padded(len) - tail > q->size)
 		return NULL;
-	if (skip)
+	if (skip) {
 		put_header(q, head, SKIP);
+		if (head == tail)
+			free_rest(q, at);
+	}
 	q->in.pending = head + skip;
 	q->in.reserved = len;
 	return q->data + (q->in.pending & (q->size - 1)) + HEADER;
@@ -123,10 +149,15 @@ void *sample_queue_reserve(struct sample_queue *q, size_t len)
 
 void sample_queue_commit(struct sample_queue *q, size_t len)
 {
+	size_t at;
+
 	if (len > q->in.reserved)
 		len = q->in.reserved;
 	put_header(q, q->in.pending, len);
 	q->in.head = q->in.pending + padded(len);
+	at = (q->in.pending & (q->size - 1)) + padded(q->in.reserved);
+	if (q->in.touched < at)
+		q->in.touched = at;
 	atomic_store_explicit(&q->ends->head, q->in.head, memory_order_release);
 }
 

@@ -13,9 +13,9 @@ struct sample_queue;
 
 struct sample_queue *sample_queue_new(size_t bytes); /* a power of two; NULL: out of memory */
 /*
- * The same for a thread of this process and one of a child that is forked later. Neither end believes what the other one
- * can write: positions and lengths that make no sense leave the queue full for the producer, empty for the consumer, and
- * no end reads or writes outside of the queue. The other end may change a message while it is read.
+ * The same for a thread of this process and a thread of a child that is forked later. Neither end trusts what the other
+ * one can write: if positions and lengths make no sense, the queue is full for the producer and empty for the consumer,
+ * and neither end reads or writes outside of the queue. The other end may change a message while it is read.
  */
 struct sample_queue *sample_queue_new_shared(size_t bytes);
 void sample_queue_free(struct sample_queue *q); /* this process's end */

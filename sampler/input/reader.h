@@ -26,7 +26,7 @@ struct reader_problem {
 enum { READER_PROBLEMS = 8 };
 
 /*
- * Of deeper stacks, the frames at the leaf are kept, below a root [truncated]. When a profile takes more memory,
+ * If a stack is deeper, the frames nearest the leaf are kept, below a root [truncated]. If a profile takes more memory,
  * further stacks count under [storage limit].
  */
 enum { READER_DEPTH = 65536, READER_MEMORY = 256 << 20 };

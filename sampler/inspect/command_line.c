@@ -62,13 +62,6 @@ static bool is_harmless(const char *arg)
 	return begins(arg, "-XX:") && is_harmless_xx(arg + strlen("-XX:"));
 }
 
-static bool is_java(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return strcmp(slash ? slash + 1 : program, "java") == 0;
-}
-
 static void add(struct buf *b, const char *arg)
 {
 	if (b->len)
@@ -121,7 +114,7 @@ void command_line_text(const char *cmdline, size_t len, bool whole, char *dst, s
 		const char *end = copy.data + len, *first = copy.data + strlen(copy.data) + 1;
 
 		add(&b, copy.data);
-		if (is_java(copy.data))
+		if (java_is_launcher(copy.data))
 			java_main(copy.data, len, main, sizeof(main));
 		if (whole)
 			add_all(&b, first, end);

@@ -33,11 +33,11 @@ struct each_process {
 	void (*found)(void *ctx, pid_t pid, const void *record);
 	/* In the caller: this process took too long (signal 0), or it ended the child by `signal`. */
 	void (*stuck)(void *ctx, pid_t pid, int signal);
-	struct err *failed; /* in the caller: why a process could not be examined, for any of those; NULL: not wanted */
+	struct err *failed; /* in the caller: why some process could not be examined; NULL: not wanted */
 };
 
 void each_process_say_stuck(pid_t pid, int signal); /* logs a warning */
-/* With something `found`, a failure is a warning; otherwise it is the result, -EPERM. 0: there was none. */
+/* If something was `found`, a failure causes a warning; otherwise it is the result, -EPERM. 0: there was no failure. */
 int each_process_take_failed(const struct err *failed, bool found, struct err *err);
 
 /*

@@ -34,7 +34,7 @@ struct proc;
 /* Is its program named java or the like? Or, if that cannot be read (*ret_closed), the process itself? */
 bool inspect_is_java(struct proc *p, bool *ret_closed);
 
-/* What names and mappings tell; nothing in the process's memory or files is parsed. */
+/* What names and mappings show; nothing in the process's memory or files is parsed. */
 struct inspect_outline {
 	bool may_be_jvm; /* a libjvm.so is mapped, or its program is named java */
 	bool much_code; /* has a file with more machine code than libc; every JVM does, and every native image */
@@ -49,8 +49,8 @@ int inspect_process(pid_t pid, struct inspection *ret);
 /* Only what the process cannot delay: without its memory and command line. INSPECT_JVM_CLOSED: its name is java. */
 int inspect_outside(pid_t pid, struct inspection *ret);
 /*
- * What a child that may have been taken over told of a process: only what is found in its memory is believed, sanitised;
- * the rest is as inspect_outside() finds it. -ESRCH: no such process.
+ * Checks what a child that may have been taken over reports about a process. Only facts from the process's memory are
+ * taken from the report, sanitised; the rest comes from inspect_outside(). -ESRCH: no such process.
  */
 int inspect_confirm(pid_t pid, const struct inspection *told, struct inspection *ret);
 

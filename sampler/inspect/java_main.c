@@ -1,5 +1,6 @@
 #include "sampler/inspect/java_main.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +30,29 @@ static const char *next_arg(const char *arg, const char *end)
 	return next < end ? next : NULL;
 }
 
+static const char *after_last(const char *s, char c)
+{
+	const char *p = strrchr(s, c);
+
+	return p ? p + 1 : s;
+}
+
+bool java_is_launcher(const char *program)
+{
+	return strcmp(after_last(program, '/'), "java") == 0;
+}
+
 bool java_main(const char *cmdline, size_t len, char *dst, size_t size)
 {
 	const char *end = cmdline + len;
 	const char *arg = len ? next_arg(cmdline, end) : NULL;
+	char program[PATH_MAX];
 
+	snprintf(program, sizeof(program), "%.*s", (int)strnlen(cmdline, len), cmdline);
+	if (!java_is_launcher(program)) {
+		snprintf(dst, size, "%s", after_last(program, '/'));
+		return *dst;
+	}
 	while (arg && *arg == '-') {
 		bool named = strcmp(arg, "-jar") == 0 || strcmp(arg, "-m") == 0 || strcmp(arg, "--module") == 0;
 
@@ -52,13 +71,6 @@ bool java_main(const char *cmdline, size_t len, char *dst, size_t size)
 		return false;
 	snprintf(dst, size, "%.*s", (int)strnlen(arg, (size_t)(end - arg)), arg);
 	return true;
-}
-
-static const char *after_last(const char *s, char c)
-{
-	const char *p = strrchr(s, c);
-
-	return p ? p + 1 : s;
 }
 
 /* Not terminated: *ret_n characters of `main`. */

@@ -4,9 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+bool java_is_launcher(const char *program); /* by the file name in a path */
+
 /*
  * Finds the main class, jar or module in a `java` command line from /proc/PID/cmdline (NUL-separated). false: none.
- * The option syntax is that of the java(1) launcher.
+ * The option syntax is that of the java(1) launcher. Other programs that contain a JVM are known by their file name:
+ * their arguments mean something else, and may be secret.
  */
 bool java_main(const char *cmdline, size_t len, char *dst, size_t size);
 

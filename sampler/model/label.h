@@ -1,7 +1,7 @@
 #ifndef JS_MODEL_LABEL_H
 #define JS_MODEL_LABEL_H
 
-/* What a target is called in one respect: "service" is "shop". */
+/* One name of a target: "service" is "shop". */
 struct label {
 	const char *key, *value;
 };

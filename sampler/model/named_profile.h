@@ -33,8 +33,8 @@ enum named_kind {
 };
 
 /*
- * What the JVM's memory showed about the compilation of a Java method during the recording; the last reading
- * counts. All 0: nothing is known. Functions that differ in this only are equal.
+ * What the JVM's memory showed about the compilation of a Java method during the recording; the last reading counts.
+ * All 0: nothing is known. Functions that differ only in this are equal.
  */
 struct named_compile {
 	uint32_t why_interpreted; /* why it was not compiled, one sentence; string id, 0: not known */
@@ -84,7 +84,7 @@ struct named_sample {
 
 struct named_meta {
 	const char *event, *unit; /* "cpu", "nanoseconds"; borrowed from strings */
-	uint64_t period; /* in the event's unit; 0: various, or unknown */
+	uint64_t period; /* in the event's unit; 0: it varies, or is unknown */
 	uint64_t start_realtime_ns, duration_ns;
 	uint64_t slice_ns; /* width of the samples' time slices; 0: there are none */
 	uint64_t lost;

@@ -9,8 +9,8 @@
 #include "symbolizer/target/regs.h"
 
 /*
- * State of a thread when it was sampled; RUNNING for everything that a CPU event delivers. Recordings hold the number, so new
- * ones come last.
+ * State of a thread when it was sampled; RUNNING for everything that a CPU event delivers. Recordings contain the
+ * numbers, so add new states at the end.
  */
 enum thread_state {
 	THREAD_RUNNING,
@@ -23,7 +23,7 @@ enum thread_state {
 	THREAD_STATES
 };
 
-/* In words of thread dumps, where those have one. */
+/* In the words of thread dumps, where these have one. */
 const char *thread_state_name(enum thread_state state);
 
 /*
@@ -44,9 +44,11 @@ struct raw_sample {
 	uint64_t stack_addr; /* address of stack[0]: the user sp */
 	const uint8_t *stack;
 	size_t stack_len; /* bytes really copied */
-	bool stack_cut; /* the stack goes on behind the copy */
-	/* Bytes behind the copy that belong to the same stack. They must not be read, because what is there now is of
-	 * another moment. */
+	bool stack_cut; /* the stack continues after the copy */
+	/*
+	 * Bytes after the copy that belong to the same stack. They must not be read, because their present contents are
+	 * those of another moment.
+	 */
 	uint64_t stack_missing;
 
 	/* Frames of the mounted virtual thread that were in the heap (hs_frozen.h). */

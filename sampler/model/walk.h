@@ -7,9 +7,9 @@
 #include "sampler/model/frame_key.h"
 
 /*
- * Why a walk ended. None of these is an error: every sample has one, which is counted and shown with
- * -v. With any but ROOT, the root of the stack is `[incomplete]`, except where there are kernel frames alone (walk_quality()
- * in sampler/profile/profile.c).
+ * Why a walk ended. None of these is an error: every sample has one, which is counted and shown with -v. With any but
+ * ROOT, the root of the stack is `[incomplete]`, unless there are only kernel frames (walk_quality() in
+ * sampler/profile/profile.c).
  */
 enum walk_end {
 	WALK_ROOT, /* the thread's first frame was reached: the stack is complete */

@@ -36,6 +36,7 @@ void readers_close(struct readers *v)
 	unwinder_free(v->unwinder);
 	attribution_free(v->attribution);
 	hotspot_close(v->hs);
+	hotspot_close(v->starting);
 	modmap_close(v->modmap);
 	maps_close(v->maps);
 	mem_free(v->mem);
@@ -143,6 +144,7 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 struct readers_shared {
 	struct shared_dsos *dsos;
 	struct graph_cache *graphs;
+	struct mem_live_pool *pages;
 };
 
 struct readers_shared *readers_shared_new(void)
@@ -153,7 +155,8 @@ struct readers_shared *readers_shared_new(void)
 		return NULL;
 	s->dsos = shared_dsos_new(READERS_SHARED_BYTES, READERS_FILES_NS);
 	s->graphs = graph_cache_new(GRAPHS_BYTES);
-	if (s->dsos && s->graphs)
+	s->pages = mem_live_pool_new();
+	if (s->dsos && s->graphs && s->pages)
 		return s;
 	readers_shared_free(s);
 	return NULL;
@@ -165,6 +168,7 @@ void readers_shared_free(struct readers_shared *s)
 		return;
 	shared_dsos_free(s->dsos);
 	graph_cache_free(s->graphs);
+	mem_live_pool_free(s->pages);
 	free(s);
 }
 
@@ -172,6 +176,7 @@ void readers_share(struct readers *v, struct readers_shared *s)
 {
 	v->shared = s;
 	modmap_share(v->modmap, s->dsos);
+	mem_live_share(v->mem, s->pages);
 }
 
 struct libjvm {
@@ -268,12 +273,14 @@ static enum jvm_state open_hotspot(struct readers *v)
 				   "the target's libjvm.so has no HotSpot tables (OpenJ9, or stripped "
 				   "of its dynamic symbols)",
 				   "");
-	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->hs, &e);
+	r = hotspot_open(v->mem, libjvm_symbol, &l, &v->starting, &e);
 	if (r == -EAGAIN)
 		return JVM_STARTING;
-	if (r == 0)
-		hotspot_set_budget(v->hs, v->budget);
-	return r < 0 ? unfit(v, e.msg) : JVM_READY;
+	if (r < 0)
+		return unfit(v, e.msg);
+	v->hs = take_ptr(v->starting);
+	hotspot_set_budget(v->hs, v->budget);
+	return JVM_READY;
 }
 
 static void say_notes(struct hotspot *hs)

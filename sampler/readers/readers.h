@@ -35,6 +35,7 @@ struct readers {
 	struct mem *live; /* below the tap: the process or a recording's pages; NULL without a tap */
 	struct modmap *modmap;
 	struct hotspot *hs; /* JVM_READY only */
+	struct hotspot *starting; /* JVM_STARTING only: see hotspot_open(); may be NULL */
 	struct attribution *attribution;
 	struct unwinder *unwinder;
 	struct budget *budget; /* borrowed; NULL: none */
@@ -42,8 +43,8 @@ struct readers {
 	enum jvm_state jvm;
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
 	bool native_image; /* GraalVM's: no libjvm.so to read */
-	bool exported_only; /* of libjvm.so: enough for the version, but not for the names of stubs, and far less to read */
-	bool was_absent; /* no JVM was found earlier */
+	bool exported_only; /* read only exported symbols of libjvm.so: enough for the version, but not for the names of stubs, and much less to read */
+	bool was_absent; /* no JVM was found earlier, or the process may have just started */
 	unsigned doubts; /* failed attempts to read a JVM that has just started */
 };
 
@@ -73,9 +74,10 @@ int readers_open_recording(const struct recording *rec, struct unwinder_options 
 void readers_close(struct readers *v);
 
 /*
- * For readers of several processes in one thread: files that more than one has mapped are read once (shared_dsos.h). What
- * that may cost is taken from READERS_BYTES; each process has the time for what it looks up itself, and each file has as
- * much. They have one cache of graphs (attribution.h) together. Free it after the readers.
+ * For readers of several processes in one thread: files that more than one has mapped are read only once
+ * (shared_dsos.h). Their memory is taken from READERS_BYTES. Each process has its own time for its look-ups, and each
+ * file has as much. The readers share one cache of graphs (attribution.h) and one of pages (mem_live.h). Free it after the
+ * readers.
  */
 #define READERS_SHARED_BYTES (UINT64_C(160) << 20)
 struct readers_shared *readers_shared_new(void); /* NULL: out of memory */

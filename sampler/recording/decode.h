@@ -5,7 +5,10 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/cursor.h"
 
-/* What is parsed out of a recording may take some times its size: a few hostile bytes could stand for kilobytes. */
+/*
+ * What is parsed from a recording may take a few times its size, but no more: a few hostile bytes could stand for
+ * kilobytes.
+ */
 static inline bool decode_fits(const struct arena *a)
 {
 	return a->bytes <= 4 * (size_t)RECORDING_MAX_BYTES;

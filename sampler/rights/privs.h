@@ -19,7 +19,7 @@ struct err;
 struct privs_needs {
 	bool priority; /* keep CAP_SYS_NICE */
 	bool identity; /* keep CAP_SETUID and CAP_SETGID, to open files as their owners (setfsuid(2)) */
-	bool reading; /* parses nothing: without CAP_SYS_PTRACE keep all, since it may read only who has no more: ptrace(2) */
+	bool reading; /* parses nothing: keep all without CAP_SYS_PTRACE, since it may read only processes that have no more (ptrace(2)) */
 };
 
 int privs_drop(const struct privs_needs *needs, struct err *err);
@@ -42,7 +42,7 @@ int privs_drop_for_files(struct err *err);
 
 /*
  * Lets threads that start later take this nice value, and the lowest real-time priority, without a capability. False:
- * not permitted, so that this takes CAP_SYS_NICE (needs).
+ * not permitted; CAP_SYS_NICE is needed (privs_needs.priority).
  */
 bool privs_allow_priority(int nice);
 

@@ -58,6 +58,11 @@ struct hotspot *session_hotspot(struct session *s)
 	return s->readers->jvm == JVM_READY ? s->readers->hs : NULL;
 }
 
+bool session_jvm_starts(const struct session *s)
+{
+	return s->readers->jvm == JVM_STARTING;
+}
+
 /*
  * CPU time without samples is known only if the engine accounts for each thread's CPU time.
  * Otherwise it is a matter of chance.
@@ -81,6 +86,13 @@ static int start_engine(struct session *s, struct err *err)
 	return r;
 }
 
+static enum compile_reading compile_reading(const struct session *s)
+{
+	if (!s->proc || s->o.snapshot)
+		return COMPILE_READ_NAMED;
+	return s->o.turn ? COMPILE_READ_SPARING : COMPILE_READ_POLLED;
+}
+
 int session_start(struct session *s, struct err *err)
 {
 	int r;
@@ -100,7 +112,7 @@ int session_start(struct session *s, struct err *err)
 		children_start(s->children);
 	else if (s->proc)
 		session_unfollowed_begin(s);
-	if (!parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, s->proc && !s->o.snapshot)))
+	if (!parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, compile_reading(s))))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = start_engine(s, err);
 	if (r < 0)
@@ -173,6 +185,7 @@ int session_run(struct session *s, uint64_t duration_ns, struct err *err)
 
 void session_stop(struct session *s)
 {
+	atomic_store(&s->stopped, true);
 	if (s->children)
 		children_hurry(s->children);
 	s->engine->ops->stop(s->engine);

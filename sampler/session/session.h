@@ -51,6 +51,7 @@ struct session_options {
 	 * engine). */
 	bool launched;
 	bool only_jvm; /* a process that has no libjvm.so mapped is refused; execve(2) ends sampling */
+	bool one_program; /* execve(2) ends sampling: see session_executed() */
 	bool follow; /* sample the processes that it starts, too (perf engine) */
 	const pid_t *apart; /* except these, which have sessions of their own (borrowed) */
 	size_t n_apart;
@@ -59,9 +60,11 @@ struct session_options {
 	bool command_line; /* store the whole command line of the target, which may hold secrets (command_line.h) */
 	struct budget_pool
 		*files; /* what this and other sessions may cost together (borrowed); NULL: there are no others */
+	_Atomic uint64_t *
+		files_account; /* of `files`, if another process is to give back what this one took (budget.h); otherwise NULL */
 };
 
-/* What `sessions` sessions that are open at a time may cost together: as much as one alone (readers.h). */
+/* What `sessions` sessions that are open at the same time may cost together: as much as a single one (readers.h). */
 void session_files_pool(struct budget_pool *ret, size_t sessions);
 
 /* `pid` is ignored with o->replay. */
@@ -70,6 +73,7 @@ int session_start(struct session *s, struct err *err);
 /* Samples until session_stop(), until the target ends, or for duration_ns (0: no limit). */
 int session_run(struct session *s, uint64_t duration_ns, struct err *err);
 void session_stop(struct session *s); /* async-signal-safe */
+bool session_executed(const struct session *s); /* only_jvm, one_program: sampling was ended by execve(2) */
 
 /* Counts so far, and the number of the target's threads. From any thread. */
 struct session_live {
@@ -82,13 +86,16 @@ struct session_live session_live(struct session *s);
 /* The result so far, named. The caller frees it (named_profile_free()). */
 int session_result(struct session *s, struct named_profile **ret, struct err *err);
 /*
- * The same of what was counted since the last call, or since sampling began; counting begins anew. Readers and copies
- * stay, so it costs no more than naming what is new. In the thread of session_run(), between two samples (not from a
- * part); not with children or a snapshot. On failure, nothing has changed.
+ * The same for what was counted since the last call, or since sampling began; counting then starts again. Readers and
+ * copies stay, so this costs no more than naming what is new. To be called in the thread of session_run(), between two
+ * samples (not from a part); not with children or a snapshot. On failure, nothing changes.
  */
 int session_take(struct session *s, struct named_profile **ret, struct err *err);
-/* What the JVM says of itself (hotspot.h), in the same thread; NULL: it is not a JVM, or not one that can be read yet. */
+/* The JVM (hotspot.h), to be used in the same thread; NULL: it is not a JVM, or cannot be read yet. */
 struct hotspot *session_hotspot(struct session *s);
+/* The same, but looks for it first: a target that has no samples is not looked at otherwise. Between two samples. */
+struct hotspot *session_look_for_hotspot(struct session *s);
+bool session_jvm_starts(const struct session *s); /* it is a JVM, and is to become readable */
 /* From any thread: makes naming finish soon. Frames that have no name by then get none, and are counted. */
 void session_end_naming(struct session *s);
 

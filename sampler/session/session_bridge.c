@@ -51,7 +51,7 @@ static void ended(void *session)
 {
 	struct session *s = session;
 
-	bridge_finish(s->bridge);
+	bridge_finish(s->bridge, &s->stopped);
 	if (s->gone_code)
 		log_info("bridge: found by time: %" PRIu64 " compiled frames, %" PRIu64 " interpreted",
 			 gone_code_stats(s->gone_code).gone, gone_code_stats(s->gone_code).gone_methods);

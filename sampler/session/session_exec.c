@@ -67,11 +67,12 @@ void session_on_exec(struct session *s)
 		return;
 	s->gone_since_ns = 0;
 	s->before_exec = false;
-	if (s->o.snapshot || s->o.only_jvm) { /* a recording holds one address space */
+	if (s->o.snapshot || s->o.only_jvm || s->o.one_program) { /* a recording holds one address space */
+		s->executed = true;
 		session_stop(s);
 		return;
 	}
-	bridge_finish(s->bridge);
+	bridge_finish(s->bridge, &s->stopped);
 	session_process_held(s);
 	/* Naming takes tens of milliseconds, in which a short program may already have ended. */
 	r = profile_totals(s->profile).samples ? close_epoch(s, &e) : 0;
@@ -91,6 +92,11 @@ void session_on_exec(struct session *s)
 	s->unreadable = false;
 	session_note_identity(s);
 	session_find_jvm(s, clock_monotonic_ns());
+}
+
+bool session_executed(const struct session *s)
+{
+	return s->executed;
 }
 
 /* The record of an execve arrives within this time after the address space has gone. */

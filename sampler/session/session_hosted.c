@@ -96,12 +96,14 @@ static int open_parts(struct session *s, struct readers_shared *shared, struct e
 	s->profile = profile_new(s->o.profile);
 	s->held = held_samples_new(s->files);
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
-	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
+	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, COMPILE_READ_SPARING)))
 		return err_set(err, -ENOMEM, "out of memory");
 	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
-	if (r == 0)
-		readers_share(s->readers, shared);
-	return r;
+	if (r < 0)
+		return r;
+	readers_share(s->readers, shared);
+	s->readers->was_absent = true; /* the daemon finds it while its loader may be at work */
+	return 0;
 }
 
 int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret, struct err *err)

@@ -12,28 +12,37 @@ struct err;
 struct raw_sample;
 
 /*
- * Sessions of processes that one engine samples together (perf_host.h): each counts and names what is handed to it, and has no engine of its
- * own. What they share is here. For one thread.
+ * Sessions of processes that one engine samples together (perf_host.h). Each counts and names the samples that are
+ * handed to it, and has no engine of its own. What they share is in struct session_hosting. For one thread.
  */
 struct session_hosting;
 
-/* What `sessions` that are busy at a time may cost together, but for files that several have mapped: those are read once, and counted here. */
+/*
+ * What `sessions` sessions that are busy at the same time may cost together. Files that several have mapped are read
+ * only once; they count here, too.
+ */
 void session_hosting_pool(struct budget_pool *ret, size_t sessions);
 
-/* Opens what takes privileges. o: as for session_open(); what belongs to an engine only describes it. *o->files: of all of them. 0 or -errno. */
+/*
+ * Opens what needs privileges. o: as for session_open(), but its engine options only describe the engine; *o->files is
+ * for all sessions. 0 or -errno.
+ */
 int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err);
 void session_hosting_close(struct session_hosting *h); /* after its sessions */
 
-/* Of a process that is sampled from now on. period_ns: of its samples. 0 or -errno; -ESRCH: it has ended. */
+/*
+ * Opens the session of a process that is sampled from now on. period_ns: of its samples. 0 or -errno; -ESRCH: it has
+ * ended.
+ */
 int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret,
 			struct err *err);
 
 /*
- * Counts a sample. false: the process has ended or executed another program, so that it may not be the one that was sampled, and the sample is
- * not counted.
+ * Counts a sample. false: not counted, because the process has ended or executed another program, so it may not be the
+ * one that was sampled.
  */
 bool session_hosted_sample(struct session *s, const struct raw_sample *raw);
-/* What else is known of the process: a thread has a name, has ended; a file was mapped. */
+/* Other events of the process: a thread has a name, or has ended; a file was mapped. */
 void session_hosted_thread(struct session *s, pid_t tid, const char *comm);
 void session_hosted_thread_exit(struct session *s, pid_t tid);
 void session_hosted_mapped(struct session *s);
@@ -41,7 +50,10 @@ void session_hosted_mapped(struct session *s);
 void session_hosted_period(struct session *s, uint64_t period_ns); /* of the samples that follow */
 bool session_hosted_gone(struct session *s); /* the process has ended */
 const char *session_hosted_jdk(const struct session *s); /* "": no JVM could be read yet */
-/* Nothing follows: what waits for a JVM to be readable is counted. Before the last session_take(). */
+/*
+ * No more samples follow: those that wait until a JVM can be read are counted. To be called before the last
+ * session_take().
+ */
 void session_hosted_end(struct session *s);
 
 #endif

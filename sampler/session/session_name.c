@@ -59,7 +59,7 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)
 		log_info("%s", e.msg);
-	if (r == -EFBIG || target_file_why_far(r))
+	if (r == -EFBIG || r == -ETIME || target_file_why_far(r))
 		budget_refuse(s->files, 0, "names of code compiled at run time, %s", e.msg);
 	r = resolver_name(s->profile, &sources, &o, b, &unnamed);
 	if (s->readers->attribution && attribution_refused(s->readers->attribution))

@@ -188,6 +188,7 @@ static int open_parts(struct session *s, struct err *err)
 	readers_budget(&s->own_files);
 	if (s->o.files)
 		budget_join(&s->own_files, s->o.files);
+	s->own_files.account = s->o.files_account;
 	s->files = &s->own_files;
 	s->profile = profile_new(s->o.profile);
 	if (!s->profile || !session_add_sample_parts(s))
@@ -279,7 +280,7 @@ static int open_child_parts(struct session *s, const struct session *owner, stru
 	s->held = held_samples_new(s->files);
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
 	    (owner->unsampled && !add_child_accounts(s, owner->o.engine_options.period)) ||
-	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, true)))
+	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, COMPILE_READ_POLLED)))
 		return err_set(err, -ENOMEM, "out of memory");
 	return readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
 }

@@ -38,7 +38,7 @@ typedef VEC(struct named_profile *) named_profiles;
  * only observe samples are parts (part.h).
  */
 struct session {
-	atomic_bool naming_ends; /* set by any thread */
+	atomic_bool naming_ends, stopped; /* set by any thread, or signal handler */
 	struct session_options o;
 	struct proc *proc; /* NULL: replay */
 	pid_t pid;
@@ -64,16 +64,17 @@ struct session {
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
-	bool hosted; /* one of several that have an engine and `kallsyms` together */
+	bool hosted; /* one of several sessions that share an engine and `kallsyms` */
 	struct kallsyms *kallsyms; /* opened while that is permitted; NULL: not permitted, not wanted, or the owner's */
 	named_profiles epochs; /* what was sampled before an execve(), named */
-	struct profile_totals old_totals; /* of these, and of what session_take() has given away */
+	struct profile_totals old_totals; /* of these, and of what session_take() has returned */
 	struct session_taken { /* what was known at the last session_take() */
 		uint64_t ns, realtime_ns; /* 0: there was none */
 		uint64_t lost;
 		struct profile_totals totals;
 	} taken;
 	bool before_exec; /* launched command, not executed yet: see session_options.launched */
+	bool executed; /* another program, which is not sampled */
 	uint64_t named_cut; /* samples whose stacks the last naming cut to o.profile.depth */
 	struct bridge *bridge; /* NULL: not used */
 	struct gone_code *gone_code; /* finds code by time; NULL: no JVM, or no bridge */
@@ -138,7 +139,7 @@ void session_unfollowed_note(struct session *s, pid_t pid, const char *comm);
 void session_unfollowed_end(struct session *s);
 
 /* session_take.c */
-struct profile *session_new_profile(const struct session *s); /* an empty one like the present; NULL: out of memory */
+struct profile *session_new_profile(const struct session *s); /* empty, with the same options; NULL: out of memory */
 void session_replace_profile(struct session *s, struct profile *fresh); /* totals are kept */
 
 void session_forget(struct session *s); /* session_forget.c: between two samples */

@@ -77,7 +77,10 @@ static void prepare_names(void *session, struct sampled *x)
 	(void)session;
 	while (i < w->n && w->frames[i].kind != FRAME_COMPILED)
 		i++;
-	code = i < w->n && v->attribution ? hs_code(v->hs, w->frames[i].id) : NULL;
+	if (i == w->n || !v->attribution)
+		return;
+	hs_code_read_bytes(v->hs, w->frames[i].id);
+	code = hs_code(v->hs, w->frames[i].id);
 	if (code)
 		attribution_prepare(v->attribution, code);
 }
@@ -117,10 +120,7 @@ bool session_add_sample_parts(struct session *s)
 /* As long as no JVM was found, look again this often: a launcher maps libjvm.so after a while. */
 #define FIND_JVM_NS UINT64_C(20000000)
 
-/*
- * A JVM that is starting, more often: a short program ends soon after. Not for long, since a look takes 1 ms of CPU
- * time.
- */
+/* A JVM that is starting, more often: a short program ends soon after. Not for long, in case it never gets any further. */
 #define STARTING_NS UINT64_C(4000000)
 enum { STARTING_MAX = 100 };
 
@@ -191,6 +191,8 @@ static void take_sample(struct session *s, const struct raw_sample *raw, bool is
 	walk(s, &x);
 	if (is_new && w.end != WALK_ROOT && session_missed_exec(s, raw)) {
 		session_on_exec(s);
+		if (s->executed)
+			return;
 		mem_new_sample(s->readers->mem);
 		walk(s, &x);
 	}
@@ -234,23 +236,35 @@ static struct session *session_of(struct session *s, pid_t pid)
 	return s->children && pid != s->pid ? children_find(s->children, pid) : s;
 }
 
+static void look_for_jvm(struct session *s, uint64_t now_ns)
+{
+	session_find_jvm(s, now_ns);
+	session_use_bridge(s, false, NULL);
+}
+
+struct hotspot *session_look_for_hotspot(struct session *s)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (s->readers->jvm != JVM_READY && now > s->looked_for_jvm_ns + FIND_JVM_NS)
+		look_for_jvm(s, now);
+	return session_hotspot(s);
+}
+
 static void on_sample(void *ctx, const struct raw_sample *sample)
 {
 	struct session *s = ctx;
 
 	if (s->children && sample->pid != s->pid)
 		s = children_of_sample(s->children, sample);
-	if (!s || is_own_code(s, sample) || has_enough(s))
+	if (!s || s->executed || is_own_code(s, sample) || has_enough(s))
 		return;
 	if (sample->again) {
 		count_again(s, sample);
 		return;
 	}
-	if (has_to_look_for_jvm(s, sample->time_ns)) {
-		mem_new_sample(s->readers->mem);
-		session_find_jvm(s, sample->time_ns);
-		session_use_bridge(s, false, NULL);
-	}
+	if (has_to_look_for_jvm(s, sample->time_ns))
+		look_for_jvm(s, sample->time_ns);
 	if (s->readers->jvm != JVM_STARTING)
 		session_process_held(s);
 	take_sample(s, sample, true);

@@ -28,7 +28,7 @@ enum bucket_sum {
 
 struct bucket {
 	uint64_t sums[BUCKET_SUMS];
-	uint64_t period; /* of all samples; 0: various */
+	uint64_t period; /* of all samples; 0: it varies */
 	struct bucket_count *counts;
 	uint32_t n, cap;
 	struct slots index;

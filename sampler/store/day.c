@@ -400,8 +400,10 @@ int day_commit(struct day *d, struct err *err)
 		r = save_table(d, t, err);
 	if (r == 0 && d->begun)
 		r = run(d, "commit", err);
-	if (r == 0)
+	if (r == 0) {
 		d->begun = false;
+		dictionary_forget(d->dict);
+	}
 	return r;
 }
 

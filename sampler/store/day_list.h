@@ -21,11 +21,11 @@ struct store_list {
 
 void store_list_done(struct store_list *l);
 
-/* Adds what the targets that match `q` have in steps that start in [from_s, to_s). */
+/* Adds the targets that match `q`, with their samples in steps that start in [from_s, to_s). */
 int day_list(struct day *d, const struct store_query *q, int64_t from_s, int64_t to_s, struct store_list *l,
 	     struct err *err);
 
-/* What happened, by time: stops when `happening` returns something other than 0, and returns that. */
+/* Calls `happening` for each event, by time. Stops when it returns something other than 0, and returns that. */
 int day_list_happenings(struct day *d, const struct store_query *q, store_happening_fn *happening, void *ctx,
 			struct err *err);
 

@@ -323,6 +323,10 @@ static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s
 
 	if (r == 0)
 		r = roll_day(s, from, now_s, &e);
+	if (r == -ESTALE && !closed) { /* opened anew, it has all that its buckets refer to */
+		drop(s, f->id.step);
+		return roll_file(s, f, now_s, err);
+	}
 	spoilt = from ? from->spoilt : day_is_spoilt(r);
 	if (closed)
 		day_close(from);

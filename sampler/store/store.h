@@ -52,12 +52,16 @@ void store_set_limits(struct store *s, const struct store_options *o); /* from n
 int store_add(struct store *s, const struct store_target *t, const struct named_profile *np, struct err *err);
 int store_flush(struct store *s, struct err *err);
 /*
- * A history that nobody adds to has a gap. store_kept_until(): what the last store_mark_kept() said before this store was
- * opened, CLOCK_REALTIME; 0: nothing. `ended`: nobody will add for a while, as whoever is in charge wishes.
+ * While nobody adds to a history, it has a gap. store_kept_until(): the time of the last store_mark_kept() before this
+ * store was opened (CLOCK_REALTIME); 0: there was none. `ended`: the daemon was stopped on purpose, so nothing will be
+ * added for a while.
  */
 void store_mark_kept(struct store *s, uint64_t now_ns, bool ended);
 uint64_t store_kept_until(const struct store *s, bool *ret_ended);
-/* Something that happened at at_ns (CLOCK_REALTIME): "gap", and a sentence. t NULL: to the whole host. Durable as store_add(). */
+/*
+ * Adds an event at at_ns (CLOCK_REALTIME): its kind, such as "gap", and a sentence. t NULL: it concerns the whole host.
+ * It becomes durable like store_add().
+ */
 int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,
 	       struct err *err);
 /*
@@ -91,19 +95,21 @@ int store_view_open(const char *dir, const struct store_query *q, struct store_v
 /* Samples of all targets in one profile, which the caller frees. Steps that overlap the range are included whole. */
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err);
 /*
- * The targets that have samples in the range, at most max; what is borrowed in `row` is valid during the call. A result of `row` other than 0 ends it,
- * and is returned.
+ * Calls `row` for the targets that have samples in the range, at most max; its argument is valid only during the call.
+ * A result of `row` other than 0 ends this, and is returned.
  */
 struct store_row {
 	struct store_target target;
 	uint64_t first_s, last_s; /* of their samples, in whole steps; last_s is exclusive */
 	uint64_t samples, weight;
-	uint64_t period; /* of its last samples; 0: various */
+	uint64_t period; /* of its last samples; 0: it varies */
 	uint64_t by_kind[NAMED_KINDS]; /* the weight, by how the leaf ran */
 };
 typedef int store_row_fn(void *ctx, const struct store_row *row);
 int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void *ctx, struct err *err);
-/* What happened in the range, by time; target: its PID and labels, all 0 for the whole host. The query's event is ignored. */
+/*
+ * The events in the range, by time; target: its PID and labels, all 0 for the whole host. The query's event is ignored.
+ */
 struct store_happening {
 	uint64_t at_ns;
 	const char *kind, *text;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
@@ -108,8 +109,12 @@ static int translate_bucket(struct rolling *ro, struct bucket *ret)
 	ret->period = ro->sum.period;
 	for (uint32_t i = 0; r == 0 && i < ro->sum.n; i++) {
 		const struct bucket_count *c = &ro->sum.counts[i];
-		uint32_t node = translate(ro, DICT_NODES, c->node), label = translate(ro, DICT_LABELS, c->label);
+		uint32_t node, label;
 
+		if (!dictionary_has_node(ro->from->dict, c->node))
+			return -ESTALE;
+		node = translate(ro, DICT_NODES, c->node);
+		label = translate(ro, DICT_LABELS, c->label);
 		r = node == UINT32_MAX || label == UINT32_MAX ? -ENOMEM :
 								bucket_count(ret, node, label, c->count, c->weight);
 	}
@@ -126,8 +131,9 @@ static int put_sum(struct rolling *ro, struct err *err)
 	if (ro->event < 0 || ro->event >= dictionary_count(ro->from->dict, DICT_EVENTS))
 		return day_damaged(ro->from, "events", err);
 	event = translate(ro, DICT_EVENTS, (uint32_t)ro->event);
-	if (event == UINT32_MAX || translate_bucket(ro, &b) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	r = event == UINT32_MAX ? -ENOMEM : translate_bucket(ro, &b);
+	if (r < 0)
+		return err_set(err, r, "%s", strerror(-r));
 	r = copy_target(ro, &target, err);
 	if (r == 0)
 		r = day_put_bucket(ro->to, ro->at, target, event, &b, err);

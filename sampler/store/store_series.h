@@ -20,13 +20,13 @@ struct store_series_query {
 		split; /* a row for each: kind of the leaf, target, or value of the label `key` ("" where it is missing) */
 	const char *key;
 	/*
-	 * NULL: rows have all samples. Otherwise those with a function for which this returns 1; it is asked once for each function of a file,
-	 * and -ETIME ends the reading.
+	 * NULL: rows count all samples. Otherwise they count samples with a function for which this returns 1. It is
+	 * called once for each function of a file; -ETIME ends the reading.
 	 */
 	int (*wants)(void *ctx, const char *function, struct err *err);
 	void *ctx;
 	bool self; /* it must be the leaf */
-	size_t max; /* rows; what others would have is in store_series.rest */
+	size_t max; /* limit of rows; the samples of further rows are in store_series.rest */
 };
 
 struct store_series_row {
@@ -38,7 +38,7 @@ struct store_series_row {
 
 struct store_series {
 	uint64_t from_s; /* where the first cell begins */
-	uint32_t step_s, n_cells; /* wider than asked for if the store has only wider steps of that time */
+	uint32_t step_s, n_cells; /* step_s is wider than requested if the store has only wider steps for that time */
 	struct store_series_row *rows;
 	size_t n_rows;
 	struct store_cell *all; /* samples of all targets that match, whatever their functions */

@@ -8,8 +8,9 @@
 #include "sampler/store/store.h"
 
 /*
- * The history knows a program by boot, PID and start, in ticks (proc(5): USER_HZ). For the first program of a process that is when the
- * process began, since boot. The kernel does not say when a later one was executed: its start is when sampling it began, since 1970.
+ * The history identifies a program by boot, PID and start in ticks (proc(5): USER_HZ). For the first program of a
+ * process, the start is that of the process, since boot. The kernel does not say when a later program was executed, so
+ * its start is when sampling of it began, since 1970.
  */
 #define TARGET_ID_TICKS UINT64_C(100) /* in a second */
 

@@ -129,6 +129,8 @@ static const struct graph *graph_of(struct attribution *a, const struct code *co
 	const struct graph *known = NULL;
 	struct graph *g = NULL;
 
+	if (!code->n_bytes)
+		return NULL; /* they may still be read: hs_code_read_bytes() */
 	if (graph_cache_find(a->cache, a->number, code->id, &known))
 		return known;
 	if (graph_new(code, a->env, a->decoder, &g))

@@ -22,7 +22,10 @@ struct attributed {
  */
 struct attribution;
 
-/* cache: for its graphs, borrowed; others in the same thread may use it, too. NULL: one of its own. NULL: out of memory. */
+/*
+ * cache: for its graphs, borrowed; others in the same thread may use it, too; NULL: it gets one of its own. Returns
+ * NULL if memory runs out.
+ */
 struct attribution *attribution_new(struct hotspot *hs, struct graph_cache *cache);
 void attribution_free(struct attribution *a);
 
@@ -32,8 +35,8 @@ void attribution_free(struct attribution *a);
  */
 uint64_t attribution_refused(const struct attribution *a);
 /*
- * Gives it so much time again, up to what it had at first: for a JVM that is sampled for days. The look-ups refused
- * count anew.
+ * For a JVM that is sampled for days: adds so much time, up to what there was at first, and resets the number of
+ * refused look-ups.
  */
 void attribution_grant(struct attribution *a, uint64_t ns);
 

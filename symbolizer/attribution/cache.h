@@ -8,8 +8,8 @@
 #include "symbolizer/attribution/graph.h"
 
 /*
- * Graphs by code id, of one or several JVMs. Owns the graphs, and frees the least recently used ones, whosever they are,
- * to stay within a memory limit.
+ * Graphs by code id, of one or several JVMs. Owns the graphs. To stay within a memory limit, it frees the least
+ * recently used ones of all JVMs.
  */
 struct graph_cache;
 

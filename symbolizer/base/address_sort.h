@@ -7,9 +7,9 @@
 enum { ADDRESS_SORT_BYTES = 32 };
 
 /*
- * Sorts `n` elements of `size` bytes, each of which begins with a uint64_t, by this number, upwards. For tables of
- * symbols: the time grows with n only, and an array that is sorted already is read once. Equal elements keep their
- * order, unless there is no memory or no 32-bit index for n elements: then they are sorted as qsort(3) does it.
+ * Sorts `n` elements of `size` bytes, each of which begins with a uint64_t, by this number, in ascending order. For
+ * tables of symbols: it takes linear time, and an array that is already sorted is read only once. Equal elements keep
+ * their order, unless memory runs out or n does not fit into 32 bits; then qsort(3) sorts them.
  */
 void address_sort(void *v, size_t n, size_t size);
 

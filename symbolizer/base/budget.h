@@ -30,6 +30,7 @@ struct budget {
 	_Atomic uint64_t bytes_left;
 	struct budget_pool *pool; /* borrowed; NULL: none */
 	uint64_t pool_below; /* if bytes_left is below this, the difference was taken from the pool */
+	_Atomic uint64_t *account; /* borrowed; what was taken from the pool (budget_pool_settle()); NULL: not wanted */
 	uint64_t checked_left; /* bytes that may yet be read for their checksum, BUDGET_CHECKED at first */
 	uint64_t ns_left; /* as of the last budget_end() */
 	uint64_t started_ns; /* CPU time of the thread at the outermost budget_begin() */
@@ -47,10 +48,16 @@ struct budget {
 void budget_init(struct budget *b, uint64_t bytes, uint64_t ns);
 void budget_pool_init(struct budget_pool *p, uint64_t bytes, size_t budgets /* 1 or more */);
 void budget_join(struct budget *b, struct budget_pool *p); /* before any take; the pool then limits the bytes */
+/*
+ * For a pool in memory that several processes share: after one of them has ended, gives back what it held according to
+ * its budget's account. Processes that are not trusted can do harm to the pool only.
+ */
+void budget_pool_settle(struct budget_pool *p, _Atomic uint64_t *account);
 
 /*
- * For something that several use, and that is to be there as long as one of them is: `bytes` of the pool are set aside for it; what it takes beyond
- * comes from the rest. false: the pool has not as much left. budget_leave() gives back what was set aside, after everything taken.
+ * For something that several users share and that exists as long as one of them uses it: reserves `bytes` of the pool
+ * for it; what it takes beyond these comes from the rest. false: the pool does not have that much left. budget_leave()
+ * returns the reserved bytes, once everything taken was given back.
  */
 bool budget_join_reserved(struct budget *b, struct budget_pool *p, uint64_t bytes);
 void budget_leave(struct budget *b);
@@ -70,8 +77,8 @@ bool budget_hold(struct budget *b, uint64_t *taken, uint64_t bytes);
 uint64_t budget_bytes_left(const struct budget *b);
 
 /*
- * Before reading that much for a checksum, which a sparse file makes last without taking any memory. false: too much in
- * all.
+ * To be called before so many bytes are read for a checksum. A sparse file can make that take long without using
+ * memory. false: it would be too much in total.
  */
 bool budget_check(struct budget *b, uint64_t bytes);
 

@@ -4,7 +4,7 @@
 #include <seccomp.h>
 #include <stddef.h>
 
-/* A system call that a filter allows with these arguments only. */
+/* A system call that a filter allows only with these arguments. */
 struct call_rule {
 	int call;
 	unsigned n;

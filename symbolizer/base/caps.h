@@ -10,9 +10,12 @@ static inline uint64_t cap_bit(int cap)
 }
 
 uint64_t caps_permitted(void); /* 0, too, if they cannot be read */
-/* Makes these the permitted and effective ones, and no other inheritable. 0 or -errno. */
+/* Makes these the permitted and effective capabilities, and leaves none inheritable. 0 or -errno. */
 int caps_set(uint64_t keep);
-/* So that execve(2) gives none back. -EPERM: without CAP_SETPCAP; no_new_privs then holds alone. 0 or -errno. */
+/*
+ * Empties the bounding set, so that execve(2) cannot regain any. -EPERM: CAP_SETPCAP is missing; then only no_new_privs
+ * prevents it. 0 or -errno.
+ */
 int caps_drop_bounding(void);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/small_thread.h"
 
 /* More than one, so that unwanted descriptors are received, and can be closed. */
@@ -140,10 +141,22 @@ void channel_end(int socket, pid_t child)
 void channel_end_soon(int socket, pid_t child, int limit_ms)
 {
 	channel_close(socket);
-	for (int ms = 0, tick; child > 0 && ms < limit_ms && waitpid(child, NULL, WNOHANG) == 0; ms += tick) {
-		tick = ms < TICK_MS ? 1 : TICK_MS;
-		poll(NULL, 0, tick);
+	if (child > 0)
+		channel_child_ends(child, limit_ms);
+}
+
+bool channel_child_ends(pid_t child, int limit_ms)
+{
+	uint64_t start_ns = clock_monotonic_ns();
+
+	while (waitpid(child, NULL, WNOHANG) == 0) {
+		uint64_t ms = (clock_monotonic_ns() - start_ns) / 1000000;
+
+		if (ms >= (uint64_t)limit_ms)
+			return false;
+		poll(NULL, 0, ms < TICK_MS ? 1 : TICK_MS);
 	}
+	return true;
 }
 
 static void attach(struct msghdr *m, union control *c, int fd)

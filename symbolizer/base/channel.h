@@ -37,7 +37,7 @@ void channel_close_others(bool (*own)(const void *ctx, int fd), const void *ctx)
  */
 int channel_end_with(int socket, pid_t other);
 
-/* Closes this end for all processes that have a copy of it, one that was left behind, say. -1: not open. */
+/* Closes this end for all processes that have a copy of it, such as one that was left behind. -1: not open. */
 void channel_close(int socket);
 
 /* Closes this end, which makes the process end, and waits for it. -1, 0: never started. */
@@ -45,6 +45,9 @@ void channel_end(int socket, pid_t child);
 
 /* The same, but waits for limit_ms at most: the process may hang in a target's file. */
 void channel_end_soon(int socket, pid_t child, int limit_ms);
+
+/* Waits for the end of a child, for limit_ms at most. false: it goes on. */
+bool channel_child_ends(pid_t child, int limit_ms);
 
 /* fd: passed along, but stays the caller's; -1: none. 0 or -errno; -EPIPE: the other end is closed. */
 int channel_send(int socket, const void *message, size_t size, int fd);

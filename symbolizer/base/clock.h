@@ -10,7 +10,10 @@ uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
 uint64_t clock_thread_cpu_ns(void); /* CPU time of the calling thread */
 uint64_t clock_process_cpu_ns(void);
-/* CPU time of any process, which takes no rights over it: clock_getcpuclockid(3). false: there is none with that PID. */
+/*
+ * CPU time of any process; this needs no rights over it (clock_getcpuclockid(3)). false: there is no process with that
+ * PID.
+ */
 bool clock_cpu_of_ns(pid_t pid, uint64_t *ret);
 bool clock_read_ns(clockid_t clock, uint64_t *ret); /* any clock; false: no clock has that id */
 

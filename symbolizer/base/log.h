@@ -20,10 +20,13 @@ enum log_level log_get_level(void);
 /* A live line without a line end is on the terminal: the next message replaces it. */
 void log_set_live_line(bool shown);
 
-/* Messages begin with their priority from now on, "<3>" for an error (sd-daemon(3)), if the journal reads stderr. */
+/*
+ * If the journal reads stderr, messages begin with their priority from now on, such as "<3>" for an error
+ * (sd-daemon(3)).
+ */
 void log_for_journal(void);
 
-/* Logs how many messages were left out (log_limit.h), of this process and of those with a limit in common, if any were. */
+/* If messages of this process, or of those that share a limit, were left out (log_limit.h), logs how many. */
 void log_say_left_out(void);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* "jsampler: ..." */

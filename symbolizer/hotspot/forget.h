@@ -21,8 +21,9 @@ bool hotspot_keeps_method(const struct hotspot *hs, uint32_t id);
 void hotspot_forget_end(struct hotspot *hs);
 
 /*
- * From now on, code in the code cache is forgotten, too, if no walk has used it for so long: for JVMs that are sampled
- * for days.
+ * For JVMs that are sampled for days: from now on, code that is in the code cache is forgotten, too, if no walk has
+ * used it for so long, and the bytes of compiled code, which are most of a copy, are copied only on demand
+ * (hs_code_read_bytes()).
  */
 void hotspot_forget_unused(struct hotspot *hs, uint64_t ns);
 

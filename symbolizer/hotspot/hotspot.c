@@ -50,19 +50,33 @@ static struct hotspot *hotspot_new(struct mem *mem)
 	return NULL;
 }
 
+static int no_thread_yet(struct err *err)
+{
+	return err_set(err, -EAGAIN, "the JVM is still starting (no thread yet)");
+}
+
 int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret, struct err *err)
 {
-	struct hotspot *hs = hotspot_new(mem);
 	struct vmstructs *tables = NULL;
+	struct hotspot *hs;
 	int r;
 
+	if (*ret && !threads_begun((*ret)->jvm))
+		return no_thread_yet(err);
+	/* Its tables may have been read while the JVM was filling them in. */
+	hotspot_close(*ret);
+	*ret = NULL;
+	hs = hotspot_new(mem);
 	if (!hs)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = vmstructs_read(mem, symbol, ctx, &tables, err);
 	if (r == 0)
 		r = jvm_read(hs->jvm, tables, err);
-	if (r == 0 && !threads_begun(hs->jvm))
-		r = err_set(err, -EAGAIN, "the JVM is still starting (no thread yet)");
+	if (r == 0 && !threads_begun(hs->jvm)) {
+		vmstructs_free(tables);
+		*ret = hs;
+		return no_thread_yet(err);
+	}
 	if (r == 0)
 		r = code_cache_open(hs->cache, tables, symbol, ctx, err);
 	vmstructs_free(tables);

@@ -18,7 +18,8 @@ struct err;
 
 /*
  * `mem` is borrowed and must outlive the hotspot. -EAGAIN: the JVM is still starting (retry later); -ENOTSUP: required
- * table entries are missing, the message names all of them.
+ * table entries are missing, the message names all of them. *ret is NULL at first. With -EAGAIN it may be one that can
+ * only be closed or passed again: it knows where to look for the first thread, so the next attempt takes microseconds.
  */
 int hotspot_open(struct mem *mem, hs_symbol_fn *symbol, void *ctx, struct hotspot **ret, struct err *err);
 /* Makes copies of code and methods take bytes from `b` (borrowed); when none are left, nothing more is copied. */
@@ -34,11 +35,12 @@ const struct hs_version *hotspot_version(const struct hotspot *hs);
 int hotspot_flag(struct hotspot *hs, const char *name, uint64_t *ret, int *ret_origin);
 
 /*
- * The value of a system property that the JVM was started with: the last -Dkey=value of its command line, of an argument file, or of
- * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS and _JAVA_OPTIONS. Not what the program sets later. false: there is none, or it does not fit.
+ * The value of a system property with which the JVM was started: the last -Dkey=value on its command line, in an
+ * argument file, or in JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS or _JAVA_OPTIONS. It does not include what the program sets
+ * later. false: there is none, or it does not fit.
  */
 bool hotspot_property(struct hotspot *hs, const char *key, char *dst, size_t size);
-/* The main class, jar or module and the program's arguments, as the launcher has passed them (sun.java.command). */
+/* The main class, jar or module and the program's arguments, as passed by the launcher (sun.java.command). */
 bool hotspot_command(struct hotspot *hs, char *dst, size_t size);
 
 /*

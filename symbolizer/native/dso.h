@@ -81,7 +81,10 @@ int dso_find_by_name(struct dso *d, const char *name, uint64_t *ret_vaddr, uint6
 int dso_find_variable(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
 /* The same, but reads .dynsym alone. */
 int dso_find_exported(struct dso *d, const char *name, uint64_t *ret_vaddr, uint64_t *ret_size);
-/* Is there such a variable in the file itself? Opens no debug file, which would not tell what the program is. */
+/*
+ * Is there such a variable in the file itself? Does not open a debug file, since that does not show what the program
+ * is.
+ */
 bool dso_has_variable(struct dso *d, const char *name);
 bool dso_has_section(struct dso *d, const char *name); /* likewise */
 bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
@@ -90,9 +93,10 @@ bool dso_has_symtab(struct dso *d); /* more symbols than those of .dynsym? */
 int dso_cfi_row(struct dso *d, uint64_t vaddr, const struct cfi_row **ret);
 
 /*
- * For a DSO that several use in turn (modules/shared_dsos.h): who looks things up from now on. `b` (NULL: nobody) pays for the time of single look-ups, so
- * that one who makes many spends nobody else's; what is read of the file as a whole counts towards the DSO's own budget, too. What one
- * cannot pay for is not given up for the others.
+ * For a DSO that several users share in turn (modules/shared_dsos.h): says who looks things up from now on. `b` (NULL:
+ * nobody) is charged for the time of single look-ups, so that a user who makes many spends nobody else's time. What is
+ * read of the file as a whole also counts towards the DSO's own budget. What exceeds one user's budget is not given up
+ * for the others.
  */
 void dso_lend(struct dso *d, struct budget *b);
 

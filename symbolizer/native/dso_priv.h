@@ -63,15 +63,17 @@ struct dso {
 	bool recorded; /* there is no file */
 	const struct dso_tap *tap;
 	struct budget *budget; /* NULL: none */
-	struct budget
-		*user; /* who looks things up at present, if that is not the one with the budget; NULL: the same */
+	struct budget *user; /* of the user who currently looks things up, if it is not `budget`; NULL: it is */
 	uint64_t held; /* bytes of the budget, for names without versions and texts of lines */
 };
 
 struct dso *dso_new(const char *path, struct budget *b); /* empty; dso_close() releases. NULL: out of memory */
 /* Takes bytes of the budget until dso_close(). */
 bool dso_take(struct dso *d, uint64_t bytes);
-/* Around what reads the file, once for all that use it. false: the user has no time left, and others are to find it undone. */
+/*
+ * To be called around code that reads the file once for all users. false: this user has no time left; nothing must be
+ * read, so that others can still do it.
+ */
 bool dso_begin(struct dso *d);
 void dso_end(struct dso *d);
 /* Notes in the budget that data of this file was given up: "symbols", "source lines". */

@@ -55,15 +55,15 @@ size_t image_build_id(struct image *im, uint8_t *dst, size_t max);
 int image_symbols(struct image *im, uint32_t sh_type, struct image_symbols *ret);
 size_t image_symbol_count(struct image *im, uint32_t sh_type); /* approximately */
 /*
- * Calls `fn` for each symbol that is `wanted`, and has a name, until it returns false. Only these names are looked at,
- * which takes longer than the rest. -E2BIG: the budget does not allow more, or names make no sense; the calls made
- * until then are valid.
+ * Calls `fn` for each symbol that is `wanted` and has a name, until it returns false. Names are read only for these
+ * symbols, because that takes longer than the rest. -E2BIG: the budget does not allow more, or names make no sense; the
+ * calls made until then are valid.
  */
 typedef bool image_wanted_fn(void *ctx, const Elf64_Sym *sym);
 typedef bool image_symbol_fn(void *ctx, const Elf64_Sym *sym, const char *name);
 int image_each_symbol(struct image *im, const struct image_symbols *s, image_wanted_fn *wanted, image_symbol_fn *fn,
 		      void *ctx);
-/* Likewise, only the symbols that start at or after `from`, up to `to`, and end behind `to` or have `any` size. */
+/* The same, but only for symbols that start in [from, to], and end after `to`, or have any size if `any` is set. */
 struct image_range {
 	uint64_t from, to;
 	bool any;

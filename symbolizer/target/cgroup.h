@@ -15,7 +15,7 @@ struct cgroup_names {
 	 */
 	char container[80];
 	char pod_uid[64]; /* Kubernetes pod, with '-' in place of systemd's '_' */
-	char unit[256]; /* systemd service or scope; inside a container, one of the container's systemd */
+	char unit[256]; /* systemd service or scope; inside a container, that of the container's systemd */
 };
 
 /* `text` may be anything, and need not end with a NUL. */

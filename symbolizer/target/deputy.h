@@ -35,7 +35,7 @@ struct deputy {
 	int (*event)(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
 	/* Gives a thread of this process the lowest real-time priority, or a nice value. */
 	int (*schedule)(void *ctx, pid_t tid, bool realtime, int nice);
-	void (*hurry)(void *ctx); /* from now on, waits for no file that is not there at once. From any thread */
+	void (*hurry)(void *ctx); /* from now on, does not wait for slow file systems; any thread may call it */
 	uint64_t (*cpu_ns)(void *ctx); /* the deputy's own CPU time; 0: not known */
 };
 

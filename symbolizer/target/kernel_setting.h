@@ -3,7 +3,10 @@
 
 #include <stdint.h>
 
-/* A number in /proc/sys/kernel, by the deputy if there is one; `fallback`: there is none, or it cannot be read. */
+/*
+ * A number in /proc/sys/kernel, read by the deputy if there is one. Returns `fallback` if it does not exist or cannot
+ * be read.
+ */
 int64_t kernel_setting(const char *name, int64_t fallback);
 
 #endif

@@ -46,6 +46,12 @@ struct page_slot {
 	int index; /* in the pool; -1: cannot be read */
 };
 
+struct mem_live_pool {
+	const struct mem_live
+		*owner; /* whose pages these are; one at the address of one that was freed has no entries yet */
+	uint8_t pages[PAGES][PAGE];
+};
+
 struct mem_live {
 	struct mem mem;
 	pid_t pid;
@@ -56,7 +62,7 @@ struct mem_live {
 	int used; /* pages of the pool */
 	struct page_slot slots[SLOTS];
 	struct mem_live_stats stats;
-	uint8_t pool[PAGES][PAGE];
+	struct mem_live_pool *pool, *own_pool; /* own_pool NULL: it is shared */
 };
 
 /* false: this sample has used up its limit. */
@@ -114,15 +120,16 @@ static const uint8_t *page_get(struct mem_live *l, uint64_t page)
 	size_t k = hash_u64(page) % SLOTS;
 	struct page_slot *s;
 
-	if (l->used == PAGES)
+	if (l->used == PAGES || l->pool->owner != l)
 		forget(l);
+	l->pool->owner = l;
 	for (s = &l->slots[k]; s->gen == l->gen; s = &l->slots[k = (k + 1) % SLOTS])
 		if (s->page == page)
-			return s->index < 0 ? NULL : l->pool[s->index];
+			return s->index < 0 ? NULL : l->pool->pages[s->index];
 	*s = (struct page_slot){.gen = l->gen, .page = page, .index = l->used++};
 	l->stats.pages++;
-	if (read_direct(l, page * PAGE, l->pool[s->index], PAGE) == PAGE)
-		return l->pool[s->index];
+	if (read_direct(l, page * PAGE, l->pool->pages[s->index], PAGE) == PAGE)
+		return l->pool->pages[s->index];
 	s->index = -1;
 	return NULL;
 }
@@ -258,8 +265,11 @@ static void live_new_sample(struct mem *m)
 
 static void live_free(struct mem *m)
 {
-	close(((struct mem_live *)m)->fd);
-	free(m);
+	struct mem_live *l = (struct mem_live *)m;
+
+	close(l->fd);
+	free(l->own_pool);
+	free(l);
 }
 
 static int open_failed(struct err *err, int code, struct proc *proc)
@@ -281,6 +291,30 @@ static int open_failed(struct err *err, int code, struct proc *proc)
 	return err_set(err, code, "cannot read the memory of process %d: %m", (int)pid);
 }
 
+struct mem_live_pool *mem_live_pool_new(void)
+{
+	struct mem_live_pool *p = malloc(sizeof(*p));
+
+	if (p)
+		p->owner = NULL;
+	return p;
+}
+
+void mem_live_pool_free(struct mem_live_pool *pool)
+{
+	free(pool);
+}
+
+void mem_live_share(struct mem *m, struct mem_live_pool *pool)
+{
+	struct mem_live *l = (struct mem_live *)m;
+
+	forget(l);
+	free(l->own_pool);
+	l->own_pool = NULL;
+	l->pool = pool;
+}
+
 int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 {
 	static const struct mem_ops ops = {
@@ -294,10 +328,11 @@ int mem_live_open(struct proc *proc, struct mem **ret, struct err *err)
 
 	if (fd < 0)
 		return open_failed(err, fd, proc);
-	l = malloc(sizeof(*l));
-	if (!l)
+	l = calloc(1, sizeof(*l));
+	if (!l || !(l->pool = l->own_pool = mem_live_pool_new())) {
+		free(l);
 		return open_failed(err, -ENOMEM, proc);
-	memset(l, 0, offsetof(struct mem_live, pool));
+	}
 	l->mem.ops = &ops;
 	l->pid = proc_pid(proc);
 	l->fd = take_fd(&fd);

@@ -27,6 +27,15 @@ enum {
 };
 void mem_live_limit(struct mem *m, uint64_t cost);
 
+/*
+ * For one thread that reads many processes in turn: from now on, this one and all others that were given `pool` have
+ * one page cache, which holds pages of the one that was read last. Free it after them.
+ */
+struct mem_live_pool;
+struct mem_live_pool *mem_live_pool_new(void); /* NULL: out of memory */
+void mem_live_pool_free(struct mem_live_pool *pool);
+void mem_live_share(struct mem *m, struct mem_live_pool *pool);
+
 /* refused: reads beyond the limit; pages: read into the cache; faults: incomplete reads and spans. */
 struct mem_live_stats {
 	uint64_t syscalls, pages, bytes, faults, refused;

@@ -92,7 +92,7 @@ int proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n);
 /* All processes but this one. 0 or -errno. The caller frees *ret. */
 struct proc_entry {
 	pid_t pid;
-	uint64_t id; /* the inode of /proc/PID: another one if the PID has been reused; may change without that, too */
+	uint64_t id; /* the inode of /proc/PID; it changes if the PID is reused, but may also change otherwise */
 };
 int proc_entries(struct proc_entry **ret, size_t *ret_n);
 int proc_others(pid_t **ret, size_t *ret_n);

@@ -4,15 +4,18 @@
 #include <stddef.h>
 
 /*
- * The variables of an environment that say what a service is called: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, by OpenTelemetry's
- * specification; POD_NAME and POD_NAMESPACE, by which manifests of Kubernetes often tell a pod what it is called. An environment has
- * passwords, too: where the broker opens files, nothing else of it reaches the process that parses.
+ * The environment variables that name a service: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, specified by
+ * OpenTelemetry; POD_NAME and POD_NAMESPACE, with which Kubernetes manifests often pass a pod its name. An environment
+ * may also contain passwords: if the broker opens files, nothing else of it reaches the process that parses.
  */
 enum { SERVICE_NAMES_ENVIRONMENT_MAX = 8 << 20 }; /* more than execve(2) accepts by default */
 
 struct proc;
 
-/* Keeps only these variables of the text of /proc/PID/environ, and what is after them is overwritten. Returns the new length. */
+/*
+ * Keeps only these variables in the text of /proc/PID/environ, and overwrites what is after them. Returns the new
+ * length.
+ */
 size_t service_names_keep(char *text, size_t len);
 /* Reads them; the caller frees *ret. 0 or -errno. */
 int service_names_read(struct proc *p, char **ret, size_t *ret_len);

@@ -32,13 +32,13 @@ int target_file_open(struct proc *p, const char *path, int *ret, struct err *err
 int target_file_open_on_host(const char *path);
 
 /*
- * A deputy passes copies in memory of files on file systems that may not answer (FUSE, NFS); it has checked the files
- * themselves. They have these seals. For the functions above, -ETIMEDOUT: the file system did not answer in time; -ENOBUFS: the file is
- * too large for a copy.
+ * If a file is on a file system that may not answer (FUSE, NFS), a deputy checks the file and passes a copy in memory,
+ * with these seals. The functions above then return -ETIMEDOUT if the file system did not answer in time, and -ENOBUFS
+ * if the file is too large for a copy.
  */
 #define TARGET_FILE_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 bool target_file_is_copy(int fd);
-/* Why it is not opened, for a message; NULL: another reason. */
+/* Why such a file was not opened, for a message; NULL: for another reason. */
 const char *target_file_why_far(int code);
 
 #endif

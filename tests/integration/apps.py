@@ -15,7 +15,7 @@ usage: apps.py [--apps h2,tomcat|all] [--jdks 17,25|all] [--quick] [--results FI
   --keep     stacks, messages and lists of classes of those that fail, into that folder
 
 Applications come from Maven Central, into ~/.cache/jsampler/apps. Exit status: 0 all passed, 1 one failed, 2 wrong usage,
-3 some are not to be had, and no other failed.
+3 some are not available, and no other failed.
 """
 
 import argparse
@@ -157,7 +157,7 @@ def cells_of(o):
 
 
 def run_cells(cells, o):
-    """(results, those that are not to be had)."""
+    """(results, those that are not available)."""
     results, absent = read_results(o.results), []
     digest = own_digest()
     for app, jdk in cells:
@@ -168,7 +168,7 @@ def run_cells(cells, o):
             try:
                 r = one_run(app, jdk, o)
             except apps_fetch.NotHad as e:
-                print("%s: not to be had: %s" % (app.name, e), flush=True)
+                print("%s: not available: %s" % (app.name, e), flush=True)
                 absent.append(app.name)
                 break
             except apps_fetch.Altered as e:
@@ -228,7 +228,7 @@ def main():
     for j in missing:
         print("apps: not tested: JDK %d, which is not here" % j)
     if absent:
-        print("apps: not tested, not to be had: %s" % ", ".join(sorted(set(absent))))
+        print("apps: not tested, not available: %s" % ", ".join(sorted(set(absent))))
     if failed:
         print("apps: FAILED: %s" % ", ".join("%s on JDK %d" % (r["app"], r["jdk"]) for r in failed))
     print("apps: %d passed, %d failed (%d s)" % (len(done) - len(failed), len(failed), time.monotonic() - began))

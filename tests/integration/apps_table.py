@@ -2,17 +2,17 @@
 
 HEAD = """# Applications
 
-Written by `scripts/test --apps`, which profiles applications of others, unchanged, with all their threads, for {duration} s each at
+Written by `scripts/test --apps`, which profiles third-party applications, unchanged, with all their threads, for {duration} s each at
 {frequency} Hz:
 
-* **complete**: share of the stacks that reach their thread's first frame; at least 99.9 %, and 99.5 % where the recording
+* **complete**: share of the stacks that reach their thread's first frame; bar: at least 99.9 %, or 99.5 % if the recording
   begins with the JVM's first instruction
-* **samples × period**, with what is said to be lost: against the CPU time as timers find it that see all processes, and by the
-  process's CPU clock where the recording begins with the JVM; within max(2 %, 3·sqrt((1−p)/n)), where p is the share of the CPUs
-  that the application took and n the number of samples due. The clock is no yardstick for threads that wake each other often: it
-  charges a thread from the moment when another CPU wakes it, before it is there
-* **unknown**: samples with an `[unknown]` frame; none
-* **classes**: how many different ones are in the profile, and how many of these the JVM has never loaded by its own account; none
+* **samples × period**, including reported losses, compared with the CPU time measured by timers that see all processes, or by the
+  process's CPU clock if the recording begins with the JVM; bar: within max(2 %, 3·sqrt((1−p)/n)), where p is the share of the CPUs
+  that the application used and n the number of samples that were due. The clock is unreliable for threads that wake each other
+  often: it charges a thread from the moment when another CPU wakes it, before the thread runs
+* **unknown**: samples with an `[unknown]` frame; bar: none
+* **classes**: number of different classes in the profile, and how many of them the JVM says it never loaded; bar: none
 * **sure**: share of the samples in compiled code whose method is named by evidence; no bar
 
 {by}

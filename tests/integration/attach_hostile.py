@@ -186,12 +186,12 @@ while True:
 """
 
 
-def probes():
-    """The client's processes: those that attach for it are of the same program."""
+def marked(mark):
+    """The processes with that in their environment: the client, and what attaches for it."""
     found = []
     for p in pathlib.Path("/proc").iterdir():
         try:
-            if p.name.isdigit() and os.readlink(p / "exe") == os.path.realpath(PROBE) and not has_ended(p.name):
+            if p.name.isdigit() and mark.encode() in (p / "environ").read_bytes() and not has_ended(p.name):
                 found.append(int(p.name))
         except OSError:
             pass
@@ -200,13 +200,16 @@ def probes():
 
 def given_up(what, program, *args):
     """Nobody waits any more: the child that attaches ends, too."""
-    before = set(probes())
     with subprocess.Popen([sys.executable, "-c", program, *args], stdout=subprocess.PIPE, text=True,
                           preexec_fn=jvm.die_with_parent) as p:
         p.stdout.readline()
-        subprocess.run([PROBE, "--wake", "--cancel", "500", str(p.pid), "threaddump"], stdout=subprocess.DEVNULL, timeout=100)
-        gone = jvm.wait_until(lambda: not set(probes()) - before, 2)
-        check("given up on %s: the child ends" % what, gone, probes())
+        mark = "GIVEN_UP_ON=%d" % p.pid
+        client = subprocess.Popen([PROBE, "--wake", "--cancel", "2000", str(p.pid), "threaddump"], stdout=subprocess.DEVNULL,
+                                  env={**os.environ, "GIVEN_UP_ON": str(p.pid)}, preexec_fn=jvm.die_with_parent)
+        attaches = jvm.wait_until(lambda: len(marked(mark)) > 1 or client.poll() is not None) and client.poll() is None
+        client.wait(100)
+        gone = jvm.wait_until(lambda: not marked(mark), 5)
+        check("given up on %s: the child ends" % what, attaches and gone, (attaches, marked(mark)))
         p.kill()
     jvm.forget_attach(p.pid)
 
@@ -227,6 +230,9 @@ except PermissionError:
     said = "refused"
 print(pid, uid == os.geteuid(), said, flush=True)
 c.sendall(b"0\\n")
+c.shutdown(socket.SHUT_WR)
+while c.recv(4096):  # closed with bytes unread, the connection would be reset
+    pass
 c.close()
 os.unlink(path)
 """

@@ -10,8 +10,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import bridge
+import jvm
 from bridge_stream import answer_of, attach_load
 
 AGENTS_MAX = 8  # jvm-bridge/host/base/bridge.h
@@ -26,6 +28,16 @@ def edges(what, path, more=""):
 
 def written(path):
     return pathlib.Path(path).read_text() if os.path.exists(path) else "nothing was written"
+
+
+def said(path, java):
+    """What the agent writes, sooner or later."""
+    deadline = time.monotonic() + jvm.PATIENCE
+    while not os.path.exists(path) or not os.path.getsize(path):
+        if java.proc.poll() is not None or time.monotonic() > deadline:
+            return "nothing; exit status %s" % java.proc.poll()
+        time.sleep(0.01)
+    return written(path)
 
 
 def late(jdk, tmp):
@@ -154,7 +166,21 @@ def first_found(jdk, tmp):
     return [] if status == 0 and "> Init done" in written(trace) else ["exit status %d, %.80s" % (status, written(trace))]
 
 
-CASES = (late, late_registers, too_many, frozen, held, lent, refused, by_jcmd, first_found)
+def nulls(jdk, tmp):
+    """An agent that gives NULL, garbage and what has gone to every function, whenever it is called, harms nobody."""
+    bad = []
+    for more in ("", "early,", "stacks=signal,"):
+        path = os.path.join(tmp, "nulls" + more)
+        with bridge.Java(jdk, tmp, [bridge.hosted(bridge.agent("nulls"), path, more)], ("Jvmpi", "drop")) as java:
+            java.wait_for("ready")
+            called = said(path, java)
+            status = java.end()
+        if (called, status, written(path)) != ("called", 0, "to the end"):
+            bad.append("%s%s, exit status %d, %s: %s" % (more, called, status, written(path), java.text()[-500:]))
+    return bad
+
+
+CASES = (late, late_registers, too_many, frozen, held, lent, refused, by_jcmd, first_found, nulls)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES))

@@ -12,24 +12,13 @@ import sys
 import time
 
 import bridge
-import jvm
-from bridge_edges import written
+from bridge_edges import said, written
 
 END = 30  # seconds that an end may take which waits 2 s at most; before, there was no limit
 
 
 def holds(what, path, lib=None):
     return bridge.hosted(lib or bridge.agent("holds"), "%s %s" % (what, path))
-
-
-def said(path, java):
-    """What the agent writes, sooner or later."""
-    deadline = time.monotonic() + jvm.PATIENCE
-    while not os.path.exists(path) or not os.path.getsize(path):
-        if java.proc.poll() is not None or time.monotonic() > deadline:
-            return "nothing; exit status %s" % java.proc.poll()
-        time.sleep(0.01)
-    return written(path)
 
 
 def agent_says(jdk, tmp, what, wanted, flags=()):

@@ -82,6 +82,25 @@ def inlined(jdk, tmp):
     return bad + ["%d of %d samples in the caller" % (caller, total)] * (total < 10 or caller > total / 5)
 
 
+def carried(jdk, tmp):
+    """Of virtual threads each method has its share, and the scheduler's frames are not theirs."""
+    if jdk.major < 21:
+        return []
+    # Compiled from the first call on: interpreted until they are hot, both would begin with equal shares.
+    flags = ["-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:CompileCommand=quiet", "-XX:CompileCommand=compileonly,Carried::*",
+             "-XX:CompileCommand=dontinline,Carried::often", "-XX:CompileCommand=dontinline,Carried::rarely"]
+    for i in range(jvm.TRIES):  # once more, longer, where a busy machine left time for few samples
+        found, bad = rows(jdk, tmp, flags, "Carried", "16", str(300 * 4 ** i))
+        often, rarely = (sum(n for n, name in found if name == "Carried." + m) for m in ("often", "rarely"))
+        total = often + rarely
+        if total >= 20:
+            break
+    if total < 20 or abs(often - 0.75 * total) > 0.05 * total + 4 * (0.75 * 0.25 * total) ** 0.5:
+        bad.append("%d samples in often(), %d in rarely()" % (often, rarely))
+    with open(os.path.join(tmp, "out.txt")) as f:
+        return bad + ["a carrier's frames"] * bool(re.search(r"\tCarried\.work\(.*\n\tjdk\.internal\.vm\.", f.read()))
+
+
 def refused(jdk, tmp):
     """The option is one of two."""
     with bridge.Java(jdk, tmp, ["-agentpath:%s=stacks=x" % bridge.BRIDGE]) as java:
@@ -91,4 +110,4 @@ def refused(jdk, tmp):
 
 
 if __name__ == "__main__":
-    sys.exit(bridge.run_cases(__doc__, (calls, handler, closed, place, inlined, refused)))
+    sys.exit(bridge.run_cases(__doc__, (calls, handler, closed, place, inlined, carried, refused)))

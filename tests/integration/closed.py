@@ -99,6 +99,8 @@ class Victims:
         for uid in (0, shell.NOBODY, SUDO_USER, OTHER_USER):
             who = [] if uid == 0 else ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
             self.processes[uid] = subprocess.Popen([*who, "sleep", "1000"], preexec_fn=jvm.die_with_parent)
+        for p in self.processes.values():  # setpriv is still root's
+            jvm.wait_until(lambda: pathlib.Path("/proc/%d/comm" % p.pid).read_text() == "sleep\n")
         return self
 
     def __exit__(self, *_):
@@ -117,9 +119,12 @@ class Victims:
 
 
 def busy_process(uid):
-    """Not a shell, in which list finds too little code for a JVM, so that it does not examine it."""
+    """Not a shell, in which list finds too little code for a JVM, so that it does not examine it; nor setpriv, which becomes it."""
     who = [] if uid == 0 else ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
-    return subprocess.Popen([*who, "/usr/bin/python3", "-c", "while True: pass"], preexec_fn=jvm.die_with_parent)
+    p = subprocess.Popen([*who, "/usr/bin/python3", "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE,
+                         preexec_fn=jvm.die_with_parent)
+    p.stdout.readline()
+    return p
 
 
 def of_all(victims, user, command, names):

@@ -78,10 +78,10 @@ class Daemon:
     def said(self):
         return pathlib.Path(self.log).read_text()
 
-    def kept(self, pid, view="--threads", main="*"):
+    def kept(self, pid, view="--threads", main="*", args=()):
         """What is in the store about a process, or one of its programs."""
         r = subprocess.run([jvm.jsampler_path(), "report", "--since", "5m", "--store", self.store, "--label", "pid=%d" % pid,
-                            *(["--label", "main=" + main] if main != "*" else []), view, "-f", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                            *(["--label", "main=" + main] if main != "*" else []), view, *args, "-f", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         return json.loads(r.stdout) if r.returncode == 0 and r.stdout else {"samples": 0, "weight": 0, "rows": []}
 
     def process(self, name):

@@ -7,6 +7,7 @@ usage: daemon_many.py LOAD [--jdk 17] [--user UID] [--only CASE,...] [--beside]
 import argparse
 import http.client
 import json
+import mmap
 import os
 import pathlib
 import shlex
@@ -19,6 +20,7 @@ import time
 
 import daemon as one
 import jvm
+import on_cpu
 
 HZ = 499
 SHARES_HZ, SHARES_S = 997, 20
@@ -89,12 +91,14 @@ def shares(jdk, classes, tmp, _load):
     bad = []
     if len({d.worker(j.pid) for j in jvms}) != 1:
         bad.append("not by one process: %s" % [d.worker(j.pid) for j in jvms])
+    stolen = on_cpu.Stolen([j.pid for j in jvms], SHARES_HZ)
     for j in jvms:
         j.proc.send_signal(signal.SIGCONT)
     time.sleep(SHARES_S)
     stand_still(d, jvms)
+    factors = stolen.stop()
     for j, cpu0 in zip(jvms, before):
-        cpu, w = jvm.cpu_seconds(j.pid) - cpu0, weight(d, j.pid)
+        cpu, w = (jvm.cpu_seconds(j.pid) - cpu0) * factors[j.pid], weight(d, j.pid)
         p = min(cpu / (SHARES_S * os.cpu_count()), 0.99)
         bar = 0.02 + 4 * ((1 - p) / (cpu * SHARES_HZ)) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f)" % (cpu, w, 100 * (w / cpu - 1), 100 * bar))
@@ -115,7 +119,7 @@ def own_cpu_s(d):
 def governed(jdk, classes, tmp, _load):
     """Above cpu_limit, JVMs are sampled less often; their weight is their CPU time all the same."""
     d, jvms, before = standing(tmp, jdk, classes, (0, 0), sampling="frequency = %d\ncpu_limit = 0.8%%" % HZ)
-    bad = []
+    bad, stolen = [], on_cpu.Stolen([j.pid for j in jvms], HZ)
     for j in jvms:
         j.proc.send_signal(signal.SIGCONT)
     time.sleep(25)
@@ -125,9 +129,10 @@ def governed(jdk, classes, tmp, _load):
     said = events(tmp)
     independent = check_periods(tmp, bad)
     stand_still(d, jvms)
+    factors = stolen.stop()
     for j, cpu0 in zip(jvms, before):
         kept = d.kept(j.pid)
-        cpu, w, n = jvm.cpu_seconds(j.pid) - cpu0, kept["weight"] / 1e9, kept["samples"]
+        cpu, w, n = (jvm.cpu_seconds(j.pid) - cpu0) * factors[j.pid], kept["weight"] / 1e9, kept["samples"]
         bar = 0.02 + 4 / max(independent.get(j.pid, 0), 1) ** 0.5
         print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f) in %d samples" % (cpu, w, 100 * (w / cpu - 1), 100 * bar, n))
         if abs(w / cpu - 1) > bar:
@@ -144,9 +149,14 @@ def governed(jdk, classes, tmp, _load):
     return bad
 
 
+def own_rule(how):
+    """How this test's JVMs are sampled; those of others, which may not be stopped twice, are left out."""
+    return "[rule ours]\nuser = %d\n%s\n[rule others]\npid = *\nsample = no\n" % (one.USER, how)
+
+
 def stopped(jdk, classes, tmp, _load):
     """A rule wants the suspend engine for one user: a process of its own, which has a tracer."""
-    d = begin(tmp, rules="[rule stopped]\nmain = Busy\nengine = suspend\nfrequency = 99\n" + one.own_rules())
+    d = begin(tmp, rules=own_rule("engine = suspend\nfrequency = 99"))
     j, bad = one.Busy(jdk, classes), []
     if not jvm.wait_until(lambda: d.process("worker %d" % j.pid), 30):
         bad.append("no process of its own: " + d.said())
@@ -158,6 +168,37 @@ def stopped(jdk, classes, tmp, _load):
     j.stop()
     if not jvm.wait_until(lambda: "Busy.compute" in " ".join(r["method"] for r in d.kept(j.pid, "--flat")["rows"]), 30, 0.5):
         bad.append("no Busy.compute: " + d.said())
+    d.stop()
+    return bad
+
+
+def waiting(jdk, classes, tmp, _load):
+    """wall = yes: a further process samples waiting threads, as another event of the same target; it is started again; it ends with the JVM."""
+    d = begin(tmp, rules=own_rule("wall = yes"))
+    j, bad = one.Busy(jdk, classes), []
+    wall = lambda: d.process("wall %d" % j.pid)
+    rows = lambda *a: [r["method"] for r in d.kept(j.pid, "--flat", args=a)["rows"]]
+    if not jvm.wait_until(wall):
+        bad.append("no process for waiting threads: " + d.said())
+    elif not jvm.wait_until(lambda: any("waitDeep" in m for m in rows("--event", "wall")), pause=0.5):
+        bad.append("no waiting thread: %s: %s" % (rows("--event", "wall"), d.said()))
+    first = wall()
+    if first:
+        os.kill(first, signal.SIGKILL)
+        if not jvm.wait_until(lambda: wall() not in (None, first)):
+            bad.append("it is not started again: " + d.said())
+    if not jvm.wait_until(lambda: any("Busy.compute" in m for m in rows()), pause=0.5):
+        bad.append("no CPU time: " + d.said())
+    if d.worker(j.pid) != d.process("worker"):
+        bad.append("its CPU time is not sampled with the others'")
+    used = jvm.cpu_seconds(j.pid)
+    j.stop()
+    if not jvm.wait_until(lambda: not wall()):
+        bad.append("the process does not end: " + d.said())
+    if weight(d, j.pid) > 1.2 * used + 1:
+        bad.append("%.1f s of CPU time are kept of %.1f s" % (weight(d, j.pid), used))
+    if [t["labels"]["pid"] for t in all_targets(tmp)] != [str(j.pid)]:
+        bad.append("not one target: %s" % all_targets(tmp))
     d.stop()
     return bad
 
@@ -221,14 +262,34 @@ def starts(jdk, classes, tmp, load):
     return bad
 
 
+def brief(jdk, classes, tmp, _load):
+    """JVMs are sampled before the next look at all processes, which comes once a second."""
+    d = begin(tmp)
+    time.sleep(2)
+    in_time = 0
+    for _ in range(8):
+        j = one.Busy(jdk, classes)
+        while not (found := bool(d.worker(j.pid))) and jvm.cpu_seconds(j.pid) < 0.4:
+            time.sleep(0.01)
+        in_time += found
+        j.stop()
+        time.sleep(0.3)
+    d.stop()
+    return [] if in_time >= 6 else ["of 8 JVMs, only %d were sampled before they had used 0.4 s of CPU time" % in_time]
+
+
 def pids_left(worker, pids):
     return one.pids_of(worker) & set(pids)
+
+
+def libjvm(jdk):
+    return next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
 
 
 def replaced(jdk, _classes, tmp, load):
     """A JVM that executes another program is no longer sampled: not under its name, nor at all."""
     d = begin(tmp)
-    lib = next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
+    lib = libjvm(jdk)
     script = ("import ctypes, os, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\nwhile time.process_time() < end: pass\n"
               "os.execv(%r, ['engine_load', 'spin', '1', '600'])\n" % (str(lib), load))
     p = subprocess.Popen(["/usr/bin/python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -253,10 +314,70 @@ def replaced(jdk, _classes, tmp, load):
     return bad
 
 
+# A JVM in a program that executes another one as soon as it can read a byte: LIBJVM PROGRAM ARGUMENTS.
+EMBEDS = """
+import ctypes, os, select, sys
+class Args(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_int), ("n", ctypes.c_int), ("options", ctypes.c_void_p), ("ignore", ctypes.c_ubyte)]
+vm, env = ctypes.c_void_p(), ctypes.c_void_p()
+create = ctypes.CDLL(sys.argv[1]).JNI_CreateJavaVM
+assert create(ctypes.byref(vm), ctypes.byref(env), ctypes.byref(Args(0x00010008, 0, None, 0))) == 0
+while not select.select([0], [], [], 0)[0]:
+    pass
+os.read(0, 1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def shared_spans(pid):
+    """[(begin, end)] of memory without a file that processes share."""
+    spans = (line.split()[0].split("-") for line in pathlib.Path("/proc/%d/maps" % pid).read_text().splitlines() if "/dev/zero" in line)
+    return [tuple(int(x, 16) for x in s) for s in spans]
+
+
+def check_apart(d, worker, bad):
+    """Of the pages in which workers say what they want, one for each, it has its own only."""
+    begin, end = max(shared_spans(d.proc.pid), key=lambda s: s[1] - s[0])
+    own = sum(min(e, end) - max(b, begin) for b, e in shared_spans(worker) if b < end and e > begin)
+    if end - begin < 1000 * mmap.PAGESIZE or own != mmap.PAGESIZE:
+        bad.append("%d of %d bytes of what workers want" % (own, end - begin))
+
+
+def succeeded_own(jdk, classes, tmp, _load):
+    """A JVM with a process of its own executes another one: each program has its own name and samples."""
+    d, bad = begin(tmp, rules=own_rule("frequency = 199")), []
+    lib = libjvm(jdk)
+    j = one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s %s \"$@\"" % (shlex.quote(EMBEDS), lib))
+    if not jvm.wait_until(lambda: d.process("worker %d" % j.pid)):
+        bad.append("no process of its own: " + d.said())
+    else:
+        check_apart(d, d.process("worker %d" % j.pid), bad)
+    before = jvm.cpu_seconds(j.pid)
+    jvm.burn(j.pid, 2)
+    j.proc.stdin.write(b"\n")
+    j.proc.stdin.flush()
+    used = jvm.cpu_seconds(j.pid)
+    if not jvm.wait_until(lambda: "Busy.compute" in methods(d, j.pid, "Busy"), pause=1):
+        bad.append("the second one has no name, or no samples: " + d.said())
+    j.proc.send_signal(signal.SIGSTOP)
+    programs = [t for t in all_targets(tmp) if t["labels"]["pid"] == str(j.pid)]
+    if [t["labels"].get("main") for t in programs].count("Busy") != 1 or len({t["target"] for t in programs}) != 2:
+        bad.append("not two programs: %s" % programs)
+    if "PyEval" in methods(d, j.pid, "Busy"):
+        bad.append("the first one's samples are the second one's")
+    first = weight(d, j.pid) - d.kept(j.pid, main="Busy")["weight"] / 1e9
+    if not 0.9 * (used - before) - 0.5 < first < used + 0.2:
+        bad.append("the first one: kept %.2f s of %.2f, since it had a process of its own %.2f s" % (first, used, used - before))
+    j.proc.send_signal(signal.SIGCONT)
+    j.stop()
+    d.stop()
+    return bad
+
+
 def succeeded(jdk, classes, tmp, _load):
     """A process that executes a JVM after it was one: each program has its own name and samples."""
     d = begin(tmp)
-    lib = next(pathlib.Path(jdk.home).resolve().rglob("libjvm.so"))
+    lib = libjvm(jdk)
     script = ("import ctypes, os, sys, time\nlib = ctypes.CDLL(%r)\nend = time.process_time() + 3\n"
               "while time.process_time() < end: pass\nos.execv(sys.argv[1], sys.argv[1:])\n" % str(lib))
     j = one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s \"$@\"" % shlex.quote(script))
@@ -310,6 +431,28 @@ def ended(jdk, classes, tmp, _load):
     d.stop()
     for j in jvms:
         j.stop()
+    return bad
+
+
+def hung(jdk, classes, tmp, _load):
+    """A keeper that does nothing any more is replaced, the gap is an event, and another one does not keep the daemon from ending."""
+    d = begin(tmp)
+    j = one.Busy(jdk, classes)
+    bad = [] if jvm.wait_until(lambda: weight(d, j.pid), 60, 0.5) else ["it is not sampled"]
+    old = d.process("keeper")
+    os.kill(old, signal.SIGSTOP)
+    if not jvm.wait_until(lambda: d.process("keeper") not in (None, old), 60, 0.5):
+        bad.append("no other keeper: " + d.said())
+    elif not jvm.wait_until(lambda: "the process that keeps the history was not running" in events(tmp), 30, 0.5):
+        bad.append("the gap is no event: " + events(tmp))
+    before = weight(d, j.pid)
+    if not jvm.wait_until(lambda: weight(d, j.pid) > before, 60, 0.5):
+        bad.append("nothing new is kept: " + d.said())
+    os.kill(d.process("keeper"), signal.SIGSTOP)
+    began = time.monotonic()
+    if d.stop() or not 5 < time.monotonic() - began:
+        bad.append("status %d after %.1f s" % (d.proc.returncode, time.monotonic() - began))
+    j.stop()
     return bad
 
 
@@ -386,7 +529,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, starts, stopped, replaced, succeeded, ended, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, starts, brief, stopped, waiting, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

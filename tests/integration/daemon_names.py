@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -18,8 +19,10 @@ import time
 
 import daemon as d
 import jvm
+import shell
 
 RULES = "[rule ours]\nmain = Busy\n[rule others]\npid = *\nsample = no\n"
+NODE = "node-7"
 SECRET = "s3cret-pa55word-of-a-target"
 
 
@@ -41,6 +44,17 @@ class Named:
                                      preexec_fn=jvm.die_with_parent, **who)
         self.pid = self.proc.pid
 
+    def go_on(self):
+        """Called again and again."""
+
+
+def in_file(tmp, classes, service):
+    """Arguments that are in an argument file only."""
+    path = pathlib.Path(tmp, service)
+    path.write_text("-cp %s\n-Dotel.service.name=%s\nBusy\n" % (classes, service))
+    os.chmod(path, 0o644)
+    return ["@%s" % path]
+
 
 def start_all(jdk, classes, tmp):
     j = str(jdk.major)
@@ -54,10 +68,33 @@ def start_all(jdk, classes, tmp):
                 {"service": "all-" + j, "pod": "env-" + j, "namespace": "prod"})
     yield Named(jdk, classes, ["-Dotel.service.name=", "-Dservice.name=no"], {"OTEL_SERVICE_NAMES": "no"}, {"service": "Busy"})
     if jdk.major >= 9:
-        args = pathlib.Path(tmp, "args-" + j)
-        args.write_text("-cp %s\n-Dotel.service.name=file-%s\nBusy\n" % (classes, j))
-        os.chmod(args, 0o644)
-        yield Named(jdk, classes, [], {}, {"service": "file-" + j, "main": "Busy"}, ["@%s" % args])
+        yield Named(jdk, classes, [], {}, {"service": "file-" + j, "main": "Busy"}, in_file(tmp, classes, "file-" + j))
+
+
+class Slow(Named):
+    """One that stands still while it starts, for longer than a step and the looks at what is no JVM; "@file" is all that /proc says of it."""
+
+    STANDS_S = 15
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        jvm.wait_until(lambda: "libjvm.so" in pathlib.Path("/proc/%d/maps" % self.pid).read_text(), pause=0.001)
+        os.kill(self.pid, signal.SIGSTOP)
+        self.goes_on = time.monotonic() + self.STANDS_S
+
+    def go_on(self):
+        if time.monotonic() > self.goes_on:
+            os.kill(self.pid, signal.SIGCONT)
+
+
+def slow(jdk, classes, tmp):
+    return Slow(jdk, classes, [], {}, {"service": "slow", "main": "Busy"}, in_file(tmp, classes, "slow"))
+
+
+def hostile(jdk, classes):
+    return Named(jdk, classes, ["-Dotel.service.name=a\x1b[31m\u202eb\n<3>c</script>"],
+                 {"OTEL_RESOURCE_ATTRIBUTES": "service.version=1\x1b%0a%1b%E2%81%A6", "POD_NAMESPACE": "n\x1b\u2028"},
+                 {"service": "a?[31m?b?<3>c</script>", "version": "1????", "namespace": "n??"})
 
 
 def targets(path):
@@ -102,12 +139,24 @@ def check_secret(daemon, one, store, bad):
         bad.append("the environment is in the memory of what parses")
 
 
-def check_list(path, jvms, bad):
-    """jsampler list shows what the daemon calls them."""
-    def run_list(*args):
-        return subprocess.run([jvm.jsampler_path(), "list", "--socket", path, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+def still(path, waiting, found):
+    """Is nobody waited for any more? Whoever is in the history stands still from then on, and leaves the CPUs to the others."""
+    known = targets(path)
+    for j in waiting:
+        j.go_on()
+    for j in [j for j in waiting if j.pid in known]:
+        os.kill(j.pid, signal.SIGSTOP)
+        found[j.pid] = known[j.pid]
+        waiting.remove(j)
+    return not waiting
 
-    # On a busy machine, list leaves out what takes too long to read.
+
+def wrong_in_list(path, jvms):
+    """jsampler list shows what the daemon calls them. On a busy machine, it leaves out what takes too long to read."""
+    def run_list(*args):
+        return subprocess.run([jvm.jsampler_path(), "list", "--socket", path, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    bad = []
     listed = {j["pid"]: j for j in json.loads(run_list("-f", "json").stdout)}
     here = [j for j in jvms if j.pid in listed]
     if not here:
@@ -117,28 +166,38 @@ def check_list(path, jvms, bad):
         if said.get("service") != j.labels["service"] or said.get("hz") != 49 or not 0 <= time.time() - said.get("since", 0) < 600:
             bad.append("list: %s: %s" % (j.what, listed.get(j.pid)))
     text = run_list()
-    if not re.search(r"\(sampled at 49 Hz for \d+m \d+s as (%s)\)$" % "|".join(j.labels["service"] for j in jvms), text.stdout, re.M):
+    if not re.search(r"\(sampled at 49 Hz for \d+m \d+s as (%s)\)$" % "|".join(re.escape(j.labels["service"]) for j in jvms), text.stdout, re.M):
         bad.append("list: %s%s" % (text.stdout, text.stderr))
-    none = subprocess.run([jvm.jsampler_path(), "list", "-f", "json", "--socket", path + ".none"], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=60)
+    return bad
+
+
+def check_list(path, jvms, bad):
+    if not jvm.wait_until(lambda: not wrong_in_list(path, jvms), 120, 1):
+        bad += wrong_in_list(path, jvms)
+    none = subprocess.run([jvm.jsampler_path(), "list", "-f", "json", "--socket", path + ".none"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if none.returncode or any(j["daemon"] for j in json.loads(none.stdout)) or "is jsampler daemon running?" not in none.stderr:
         bad.append("list without a daemon: %s%s" % (none.stdout[:300], none.stderr))
 
 
 def run(jdks, classes, tmp):
-    bad, jvms = [], []
-    daemon = d.Daemon(tmp, RULES)
+    bad, jvms, found = [], [], {}
+    path = os.path.join(tmp, "run", "s.sock")
+    daemon = d.Daemon(tmp, RULES, env={"NODE_NAME": NODE})
     if not jvm.wait_until(lambda: daemon.process("keeper")):
         return ["no keeper: " + daemon.said()]
-    for jdk in jdks:
-        jvms += start_all(jdk, classes if is_entered(jdk) else jvm.public(classes), tmp)
-    path = os.path.join(tmp, "run", "s.sock")
-    if not jvm.wait_until(lambda: all(j.pid in targets(path) for j in jvms), 60, 0.5):
-        bad.append("not all are there: %s" % daemon.said())
-    found = targets(path)
+    begin = [lambda jdk=jdk: start_all(jdk, classes if is_entered(jdk) else jvm.public(classes), tmp) for jdk in jdks]
+    newest = max(jdks)
+    if newest.major >= 9 and not is_entered(newest):
+        begin.append(lambda: [slow(newest, jvm.public(classes), tmp)])
+    for some in (*begin, lambda: [hostile(jvm.pick_jdk(None), jvm.public(classes))]):
+        waiting = list(some())
+        jvms += waiting
+        if not jvm.wait_until(lambda: still(path, waiting, found), pause=0.5):
+            bad.append("not all are there: %s" % daemon.said())
+            break
     for j in jvms:
         labels = found.get(j.pid, {})
-        if {k: labels.get(k) for k in j.labels} != j.labels:
+        if {k: labels.get(k) for k in j.labels} != j.labels or labels.get("host") != NODE:
             bad.append("%s: %s, not %s" % (j.what, labels, j.labels))
     check_list(path, jvms, bad)
     check_secret(daemon, jvms[0], daemon.store, bad)
@@ -147,6 +206,8 @@ def run(jdks, classes, tmp):
         j.proc.wait()
     if daemon.stop():
         bad.append("exit status %d: %s" % (daemon.proc.returncode, daemon.said()))
+    if not shell.is_harmless(daemon.said()):
+        bad.append("the log: %r" % daemon.said())
     return bad
 
 

@@ -8,6 +8,8 @@ so busy that they are more (1 in 16,000 each). Beside other work the target come
 besides: what others do in short pieces right behind a timer interrupt is never sampled. Hence the
 5 % of (1 - p).
 
+Where the host took a part of the CPUs' time, the yardstick is what timers beside the engine's find (on_cpu.py, Stolen).
+
 A machine that stands still, or gives its CPUs to others for a second, spoils a measurement: what misses its bar
 is measured again, up to three times. Messages of refusals have one try, and so has what the sanitizers look for,
 with which the probe fails.
@@ -23,6 +25,7 @@ import tempfile
 import time
 
 import jvm
+import on_cpu
 
 CPUS = os.cpu_count()
 failures = []
@@ -114,17 +117,27 @@ def check_ratio(f, rate, what, scale=1.0, may_lose=0):
     check(lost <= may_lose * f["samples"] and f["malformed"] == 0, f"{what}: lost {lost:.0f}")
 
 
+def probe_truly(pid, rate, seconds, mode):
+    """As probe(); where the host took CPU time, against timers."""
+    stolen = on_cpu.Stolen([pid], rate)
+    f = probe(pid, rate, seconds, mode)
+    share = stolen.stop()[pid]
+    f["clock_off"] = abs(share - 1)
+    f["ratio"] /= share
+    return f
+
+
 def busy(mode, rate, seconds):
     with Load("spin") as load:
-        f = probe(load.pid, rate, seconds, mode)
+        f = probe_truly(load.pid, rate, seconds, mode)
     check_ratio(f, rate, f"2 busy threads, {rate} Hz, {mode}")
-    check(f["worst_thread"] <= 2 * tolerance(f, rate),
-          f"  each thread within {2 * tolerance(f, rate):.3f}: {f['worst_thread']:.4f}")
+    bar = 2 * tolerance(f, rate) + 2 * f["clock_off"]  # either thread may have had it all
+    check(f["worst_thread"] <= bar, f"  each thread within {bar:.3f}: {f['worst_thread']:.4f}")
 
 
 def as_it_likes():
     with Load("spin") as load:
-        f = probe(load.pid, 999, 5, "auto")
+        f = probe_truly(load.pid, 999, 5, "auto")
     check_ratio(f, 999, "2 busy threads, 999 Hz, as it likes")
     check(f["by_thread"] == 1 or f["cpu_s"] < 1, "  counts the threads' own time")
 
@@ -133,14 +146,14 @@ def bursts():
     """What the kernel accounts to a thread for its wake-ups cannot be sampled as that thread: about 10 us of
     every 200 here."""
     with Load("burst") as load:
-        f = probe(load.pid, 999, 6, "cpus")
+        f = probe_truly(load.pid, 999, 6, "cpus")
     check(0.85 <= f["ratio"] <= 1.05, f"bursts of 0.2 ms: {f['ratio']:.4f}")
-    check(f["worst_thread"] <= 0.2, f"  each thread its share: {f['worst_thread']:.4f}")
+    check(f["worst_thread"] <= 0.2 + 2 * f["clock_off"], f"  each thread its share: {f['worst_thread']:.4f}")
 
 
 def churn():
     with Load("churn") as load:
-        f = probe(load.pid, 99, 8, "cpus")
+        f = probe_truly(load.pid, 99, 8, "cpus")
     check_ratio(f, 99, "threads that live for 3 ms", 1.5)
     check(f["exits"] > 100, f"  and end: {f['exits']:.0f}")
 

@@ -15,6 +15,9 @@ from environments_common import (Background, NOBODY, burn, check, check_run, chi
                                  note, odd, run, spin)
 
 
+SETTLED_S = 3.5  # a younger process may be starting (perf_policy.c), and is sampled by timers of CPUs at first
+
+
 def java_command(jdk, seconds, flags=()):
     return [str(jdk.home / "bin/java"), "-Xmx256m", *flags, "-cp", str(jvm.compile_java(jdk, "demo")), "Demo",
             str(seconds)]
@@ -215,18 +218,44 @@ def stopped():
         check_run("... and runs again", lambda r: r.status == 0 and r.samples() > 10, "-p", t.pid, "-d", "0.7")
 
 
+def stolen_share(before, now):
+    """Of the time that these lines of /proc/stat lie apart (proc_stat(5)): what the hypervisor gave to others."""
+    spent = [b - a for a, b in zip(before, now)]
+    return spent[7] / max(1, sum(spent[:8]))
+
+
+def cpu_times():
+    return [int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+
+
+def held_up_once(t):
+    """The run, and its samples and lost ones as a part of what is due by the target's CPU time."""
+    b = Background("-p", t.pid, "-d", "3", "-F", "99", "-v")
+    burn(t.pid, 0.2)  # on a busy machine, 1 s of CPU time takes more than 3 s
+    os.kill(b.proc.pid, signal.SIGSTOP)
+    burn(t.pid, 6)
+    os.kill(b.proc.pid, signal.SIGCONT)
+    r = b.end(sig=None)
+    told = jvm.Recording(r.status, r.folded, r.err)
+    return r, (sum(told.fact(r"samples (\d+), lost (\d+)", (0, 0))) / 99 / told.fact(r"CPU time of the target ([\d.]+) s", 1))
+
+
 def held_up():
-    """jsampler itself stopped, until after its time: what it has not got is counted."""
+    """jsampler itself stopped, until after its time: what it has not got is counted. The target is sampled by its own CPU time,
+    since timers of CPUs find by chance what shares a CPU with others. A timer that expires while the hypervisor runs something else
+    is late, and counts once, however late: that machine is asked again."""
     with spin() as t:
-        b = Background("-p", t.pid, "-d", "3", "-F", "99", "-v")
-        burn(t.pid, 1)
-        os.kill(b.proc.pid, signal.SIGSTOP)
-        burn(t.pid, 6)
-        os.kill(b.proc.pid, signal.SIGCONT)
-        r = b.end(sig=None)
-        told = jvm.Recording(r.status, r.folded, r.err)
-        whole = (sum(told.fact(r"samples (\d+), lost (\d+)", (0, 0))) / 99 /
-                 told.fact(r"CPU time of the target ([\d.]+) s", 1))
+        time.sleep(SETTLED_S)
+        for _ in range(jvm.TRIES):
+            before = cpu_times()
+            r, whole = held_up_once(t)
+            stolen = stolen_share(before, cpu_times())
+            if r.status != 0 or whole >= 0.95 or stolen < 0.01:
+                break
+            note("%.3f of what is due, but the hypervisor took %.0f %% of the time" % (whole, 100 * stolen))
+        else:
+            return
+        check("... by the thread's own CPU time", r.says("events on threads") and not r.says("events on CPUs"), r)
         check("stopped while it samples: samples and lost ones are %.3f of what is due" % whole,
               r.status == 0 and abs(whole - 1) < 0.05, r)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import jvm
+import on_cpu
 
 CPUS = os.cpu_count()
 PROBE, LOAD = sys.argv[1], sys.argv[2]
@@ -73,7 +74,11 @@ def shares():
     loads = [start("spin", 1), start("spin", 1), start("burst", 2), start("spin", 1)]
     other = start("spin", 1)
     divisors = [1, 1, 1, 4]
+    stolen = on_cpu.Stolen([l.pid for l in loads], rate)
     ts, all_ = probe(rate, seconds, *["%d/%d" % (l.pid, d) for l, d in zip(loads, divisors)])
+    factors = stolen.stop()
+    for t, l in zip(ts, loads):
+        t["cpu"] *= factors[l.pid]
     for t, d in zip(ts, divisors):
         bar = 0.01 + 4 * deviation(t, rate, d, seconds)
         off = t["weight"] / t["cpu"] - 1

@@ -22,11 +22,6 @@ import hprof_binary
 import jvm
 
 KEPT, GONE = 3000, 5000  # Heap.java's
-NO_ALLOCS = "does not report allocations"
-
-
-def has_allocs(jdk):
-    return jdk.major >= 16
 
 
 def start(jdk, options, main, *args, flags=(), **more):
@@ -64,8 +59,6 @@ def sites(jdk, tmp):
     """Exactly what the program allocates, live and gone."""
     out = os.path.join(tmp, "sites.txt")
     status, said = run(jdk, "heap=sites,depth=2,cutoff=0,file=" + out, flags=["-XX:-DoEscapeAnalysis", "-XX:+UseSerialGC"])
-    if not has_allocs(jdk):
-        return [] if status == 1 and NO_ALLOCS in said else ["%d %s" % (status, said)]
     text = open(out).read()
     found = sites_of(text)
     wanted = {("Heap$Kept", "Heap.make"): (KEPT, KEPT), ("Heap$Gone", "Heap.make"): (0, GONE),
@@ -94,16 +87,15 @@ def dump_text(jdk, tmp):
     """The chain of kept objects, each with its trace and its size."""
     out = os.path.join(tmp, "dump.txt")
     status, said = run(jdk, "heap=dump,depth=2,file=" + out)
-    bad, text = complaints(status, said.replace(NO_ALLOCS, "")), open(out).read()
+    bad, text = complaints(status, said), open(out).read()
     kept = {i: o for i, o in objects_of(text).items() if o[0] == "Heap$Kept"}
     linked = sum("next" in o[3] and o[3]["next"] in kept for o in kept.values())
     if (len(kept), linked) != (KEPT, KEPT - 1):
         bad.append("%d objects of Heap$Kept, %d linked" % (len(kept), linked))
-    if has_allocs(jdk):
-        traces = {o[2] for o in kept.values()}
-        where = dict(re.findall(r"^TRACE (\d+):\n\t(.*)$", text, re.M))
-        if len(traces) != 1 or "Heap.make" not in where.get(traces.pop(), ""):
-            bad.append("the trace of Heap$Kept is not where it is made")
+    traces = {o[2] for o in kept.values()}
+    where = dict(re.findall(r"^TRACE (\d+):\n\t(.*)$", text, re.M))
+    if len(traces) != 1 or "Heap.make" not in where.get(traces.pop(), ""):
+        bad.append("the trace of Heap$Kept is not where it is made")
     for word in ("ROOT", "CLS", "ARR"):
         if not re.search("^%s [0-9a-f]+ \\(" % word, text, re.M):
             bad.append("no " + word)
@@ -192,9 +184,8 @@ def binary_of(jdk, tmp, dumper):
     if dumper == "jvmpi" and f.dangling:
         bad.append("%d references to what is not there" % f.dangling)
     bad += fields_check(f) + differences(jdk, f.histogram(), before, after, dumper)
-    if has_allocs(jdk):
-        bad += sites_check(f)
-    if dumper == "jvmpi" and has_allocs(jdk) and sum(n for t, n in f.heaps[-1].traces.items() if t > 300000) < KEPT:
+    bad += sites_check(f)
+    if dumper == "jvmpi" and sum(n for t, n in f.heaps[-1].traces.items() if t > 300000) < KEPT:
         bad.append("objects have no traces")
     return bad
 
@@ -352,8 +343,7 @@ class Server:
 def net(jdk, tmp):
     """Every command, and EXIT ends the JVM."""
     server = Server()
-    options = "format=b,dumper=jvmpi,cpu=samples,doe=n,net=127.0.0.1:%d" % server.port
-    options += ",heap=all" if has_allocs(jdk) else ",heap=dump"
+    options = "format=b,dumper=jvmpi,heap=all,cpu=samples,doe=n,net=127.0.0.1:%d" % server.port
     with start(jdk, options, "Heap", "300", "wait") as p:
         while "ready" not in p.stdout.readline():
             pass
@@ -369,7 +359,7 @@ def net(jdk, tmp):
         f.write(server.data)
     f = hprof_binary.File(out)
     bad = complaints(p.returncode, said)
-    wanted = {0x07: 1, 0x0d: 1, 0x2c: 1, 0x06: int(has_allocs(jdk))}
+    wanted = {0x07: 1, 0x0d: 1, 0x2c: 1, 0x06: 1}
     return bad + ["%d records 0x%02x, not %d" % (f.counts[t], t, n) for t, n in wanted.items() if f.counts[t] != n]
 
 

@@ -274,7 +274,7 @@ static int check(pid_t pid, struct jvm_target *t, struct hotspot *hs, char **arg
 /* What interning costs, alone: a second hotspot, only nmethods, each by one lookup. */
 static void intern_time(struct jvm_target *t, const struct hotspot *known)
 {
-	struct hotspot *hs;
+	struct hotspot *hs = NULL;
 	uint64_t total = 0, worst = 0, bytes = 0;
 	unsigned n = 0;
 
@@ -304,7 +304,7 @@ static void intern_time(struct jvm_target *t, const struct hotspot *known)
 int main(int argc, char **argv)
 {
 	struct jvm_target t;
-	struct hotspot *hs;
+	struct hotspot *hs = NULL;
 	struct err err = {0};
 	uint64_t t0;
 	pid_t pid;

@@ -99,17 +99,59 @@ class OnCpu:
     """From here to stop(). `freq`: of the sampler, in Hz."""
 
     def __init__(self, pid, freq):
-        self.pid, self.period, self.timers = pid, 10**9 // freq, []
-        for _ in range(TIMERS):
-            self.timers += [Timer(c, self.period) for c in online_cpus()]
-            time.sleep(self.period / 1e9 / TIMERS)  # one after the other, not all at once
-        self.begin_clock, self.begin = both_clocks(pid)
+        self.all = OfAll([pid], freq)
+        self.pid = pid
 
     def stop(self):
         """Its time on the CPUs over what its CPU clock says; None: not known."""
-        clock, end = both_clocks(self.pid)
-        clock -= self.begin_clock
+        return self.all.stop()[self.pid]
+
+
+class OfAll:
+    """The same of several processes."""
+
+    def __init__(self, pids, freq):
+        self.period, self.timers = 10**9 // freq, []
+        for _ in range(TIMERS):
+            self.timers += [Timer(c, self.period) for c in online_cpus()]
+            time.sleep(self.period / 1e9 / TIMERS)  # one after the other, not all at once
+        self.begin = {p: both_clocks(p) for p in pids}
+
+    def stop(self):
+        """{pid: its time on the CPUs over what its CPU clock says; None: not known}"""
+        end = {p: both_clocks(p) for p in self.begin}
         found = [t.found() for t in self.timers]
-        if any(f is None for f in found):
-            return None
-        return on_cpu_ns(found, self.pid, self.begin, end, self.period) / max(1, clock)
+        return {p: None if any(f is None for f in found) else self._share(found, p, *self.begin[p], *end[p]) for p in self.begin}
+
+    def _share(self, found, pid, clock0, begin, clock1, end):
+        return on_cpu_ns(found, pid, begin, end, self.period) / max(1, clock1 - clock0)
+
+
+STOLEN = 0.01  # of a CPU
+
+
+def stolen_s():
+    """What the host has taken of the CPUs' time, proc(5)."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+class Stolen:
+    """How wrong CPU clocks are, from here to stop(), because the host takes CPUs away: the kernel subtracts what it took
+    (PARAVIRT_TIME_ACCOUNTING), while samples go on."""
+
+    def __init__(self, pids, freq):
+        self.pids, self.began, self.stolen = list(pids), time.monotonic(), stolen_s()
+        try:
+            self.timers = OfAll(self.pids, freq)
+        except OSError:
+            self.timers = None
+
+    def stop(self):
+        """{pid: the factor that makes its clock right}; 1 unless the host took more than STOLEN."""
+        factors = self.timers.stop() if self.timers else {}
+        took = stolen_s() - self.stolen
+        if took <= STOLEN * (time.monotonic() - self.began):
+            return dict.fromkeys(self.pids, 1)
+        print("the host took %.2f s; time on the CPUs over the clock's: %s" % (took, factors), flush=True)
+        return {p: factors.get(p) or 1 for p in self.pids}

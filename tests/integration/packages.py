@@ -270,7 +270,7 @@ def main():
         same_results(program)
         live(program, lambda jdk: jvm.compile_java(jdk, "truth"), tmp)
         classes = jvm.compile_java(jdk, "truth")
-        with jvm.Jvm(jdk, classes, "Truth", ["seconds=1000", "warmup=2", "threads=1"]) as java:
+        with jvm.Jvm(jdk, classes, "Packaged", ["seconds=1000", "warmup=2", "threads=1"]) as java:
             java.wait_ready()
             java.jdk = jdk
             with concurrent.futures.ThreadPoolExecutor() as pool:  # its daemons have to be waited for

@@ -65,7 +65,7 @@ class Daemon:
         context = {what: [c for c in all_of if c != lacks] for what, all_of in context.items()}
         self.process = subprocess.Popen(packages_container.command(root, context, "/usr/bin/jsampler", "daemon", "--config", "/etc/%s.conf" % name),
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        self.programs, self.ended, self.stacks = False, False, ""
+        self.programs, self.ended, self.stacks, self.said = False, False, "", ""
 
     def look(self):
         """Does the process that samples have BPF programs?"""
@@ -95,7 +95,8 @@ class Daemon:
         """What it has kept, and what it said."""
         self.stacks = run(program, "convert", "--store", self.root / "var/lib" / self.name, "--since", "1h", "-f", "folded", "-o", "-")[1].decode()
         self.log.seek(0)
-        return "%s: ended %s, programs %s\n%s\n%s" % (self.name, self.ended, self.programs, self.log.read().decode(), self.stacks[:3000])
+        self.said = self.log.read().decode()
+        return "%s: ended %s, programs %s\n%s\n%s" % (self.name, self.ended, self.programs, self.said, self.stacks[:3000])
 
 
 SEEN = {
@@ -108,7 +109,7 @@ SEEN = {
     "SETUID": lambda d: "Truth.k" in d.stacks,
     "SETGID": lambda d: "Truth.k" in d.stacks,
     "CHOWN": lambda d: "Truth.k" in d.stacks,
-    "KILL": lambda d: d.ended,
+    "KILL": lambda d: d.ended and "left behind" not in d.said,
     "/var/lib": lambda d: "Truth.k" in d.stacks,
     "/run": lambda d: "Truth.k" in d.stacks,
 }

@@ -97,7 +97,7 @@ class Group:
         status, out = self.debian.run("visudo", "-c")
         check("sudo takes the file for the group", status == 0 and b"sudoers.d/jsampler: parsed OK" in out, out)
         self.profiles("root's JVM by its PID", pid)
-        self.profiles("root's JVM by its main class", "Truth")
+        self.profiles("root's JVM by its main class", "Packaged")
         self.reads_no_memory()
         for what, user, command in (
                 ("nobody else does", "other", "sudo -n jsampler-jvm -d 1 %d" % pid),

@@ -54,7 +54,7 @@ class BareRoot:
 
     def lists(self, what, program):
         status, out = self.run(program, "list")
-        check("%s lists the JVM" % what, status == 0 and b" Truth" in out, out)
+        check("%s lists the JVM" % what, status == 0 and b" Packaged" in out, out)
 
 
 def distribution(root):

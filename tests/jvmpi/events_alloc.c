@@ -6,11 +6,13 @@
 JNIEXPORT void JNICALL Java_Events_allocate(JNIEnv *env, jclass klass, jclass of, jint n);
 JNIEXPORT jint JNICALL Java_Events_freed(JNIEnv *env, jclass klass);
 
-enum { PLAIN = 30000 + 30 + 40 + 50, INTS = 60, ARRAYS = 70, INNER = 80, NESTED = 160, PLAINS = 30120 };
+enum { PLAIN = 30000 + 30 + 40 + 50, INTS = 60, ARRAYS = 70, INNER = 80, NESTED = 160, PLAINS = 30120, TRACED = 3000 };
 
 static struct {
 	_Atomic int plain, ints, arrays, bytes, outer, freed;
 	int wrong_size;
+	jmethodID by_plain, by_arrays; /* the caller of what makes objects; what makes arrays */
+	int wrong_trace;
 	struct table live; /* ids of Plain */
 	struct {
 		jobjectID obj_id, class_id;
@@ -19,13 +21,30 @@ static struct {
 	} asked; /* by RequestEvent */
 } a;
 
+/* Who made it: a frame of the calling thread, without those of constructors. */
+static jmethodID maker(const JVMPI_Event *e, jint depth)
+{
+	JVMPI_CallFrame frames[2];
+	JVMPI_CallTrace trace = {e->env_id, 0, frames};
+
+	jvmpi->GetCallTrace(&trace, depth + 1);
+	return trace.num_frames > depth ? frames[depth].method_id : NULL;
+}
+
+static void traces_compare(jmethodID *seen, jmethodID method)
+{
+	a.wrong_trace += !method || (*seen && *seen != method);
+	*seen = method;
+}
+
 /* On the main thread, between begin() and end(). */
 static void alloc_seen(const JVMPI_Event *e)
 {
 	jint size = e->u.obj_alloc.size;
 
 	if (e->u.obj_alloc.class_id == jvmpi_events.watched[0] && !e->u.obj_alloc.is_array) {
-		a.plain++;
+		if (++a.plain <= TRACED)
+			traces_compare(&a.by_plain, maker(e, 1));
 		a.wrong_size += size != 16 && size != 24;
 		pthread_mutex_lock(&jvmpi_events.lock);
 		table_add(&a.live, e->u.obj_alloc.obj_id, NULL);
@@ -35,6 +54,8 @@ static void alloc_seen(const JVMPI_Event *e)
 		    size > 7777 * 4 && size < 7777 * 9;
 	a.ints += e->u.obj_alloc.is_array == JVMPI_INT && !e->u.obj_alloc.class_id && size > 12345 * 4 &&
 		  size < 12345 * 4 + 40;
+	if (a.ints == 1)
+		traces_compare(&a.by_arrays, maker(e, 0));
 	a.bytes += e->u.obj_alloc.is_array == JVMPI_BYTE && size > 33333 && size < 33333 + 40;
 }
 
@@ -103,6 +124,8 @@ static void objects_end(JNIEnv *env)
 		check("OBJECT_ALLOC", !a.wrong_size, "%d have another size", a.wrong_size);
 		check("OBJECT_ALLOC", a.ints == INTS, "%d arrays of ints, not %d", a.ints, INTS);
 		check("OBJECT_ALLOC", a.arrays == ARRAYS, "%d arrays of objects, not %d", a.arrays, ARRAYS);
+		check("OBJECT_ALLOC", !a.wrong_trace && a.by_plain == a.by_arrays, "%d made by another method",
+		      a.wrong_trace);
 		check("OBJECT_ALLOC", a.bytes == NESTED, "%d arrays of bytes in arrays, not %d", a.bytes, NESTED);
 	}
 	jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);

@@ -1,6 +1,6 @@
 /*
  * In place of the bridge: an agent that says hello as the bridge does (jvm-bridge/stream/wire.h), and then sends records
- * without end, faster than they can be read.
+ * without end, faster than they can be read; with -DMUTE, that there is nothing to tell, and no answer to any request.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -68,7 +68,24 @@ static int connect_to(const char *path)
 	return fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0 ? fd : -1;
 }
 
-static void *send_for_ever(void *arg)
+#ifdef MUTE
+struct replay {
+	uint32_t size;
+	uint16_t type, flags;
+	uint64_t time;
+	uint32_t number, zero;
+};
+
+static void *send_rest(void *arg)
+{
+	const struct replay all[] = {{sizeof(all[0]), WIRE_REPLAY_BEGIN, 0, 0, 1, WIRE_REPLAY_CONNECT},
+				     {sizeof(all[0]), WIRE_REPLAY_END, 0, 0, 1, 0}};
+
+	send((int)(intptr_t)arg, all, sizeof(all), MSG_NOSIGNAL);
+	return NULL;
+}
+#else
+static void *send_rest(void *arg)
 {
 	static struct class_load c = {.size = sizeof(c),
 				      .type = WIRE_CLASS_LOAD,
@@ -89,6 +106,7 @@ static void *send_for_ever(void *arg)
 	close(fd);
 	return NULL;
 }
+#endif
 
 int Agent_OnAttach(void *vm, char *options, void *reserved)
 {
@@ -110,5 +128,5 @@ int Agent_OnAttach(void *vm, char *options, void *reserved)
 	(void)vm, (void)reserved;
 	if (fd < 0 || send(fd, &h, sizeof(h), MSG_NOSIGNAL) != sizeof(h))
 		return 1;
-	return pthread_create(&sender, NULL, send_for_ever, (void *)(intptr_t)fd);
+	return pthread_create(&sender, NULL, send_rest, (void *)(intptr_t)fd);
 }

@@ -315,7 +315,7 @@ static uint64_t java_symbol(struct fake_jvm *j, const char *s)
 	return a;
 }
 
-enum { CM = 72, K_NAME = 40, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
+enum { CM = 72, K_SUPER = 24, K_NAME = 40, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
 
 static void method_tables(struct fake_jvm *j)
 {
@@ -339,9 +339,23 @@ static void method_tables(struct fake_jvm *j)
 	else
 		field(j, "InstanceKlass", "::_source_file_name_index", "u2", K_SOURCE);
 	field(j, "Klass", "::_name", "Symbol*", K_NAME);
+	field(j, "Klass", "::_super", "Klass*", K_SUPER);
+	field(j, "Klass", "::_class_loader_data", "ClassLoaderData*", FAKE_KLASS_LOADER);
+	field(j, "ClassLoaderData", "::_class_loader", "OopHandle", 8);
 	field(j, "Symbol", "::_length", "u2", 6);
 	field(j, "Symbol", "::_body", NULL, 10);
 	constant(j, "ConstMethod::_has_linenumber_table", 4);
+}
+
+/* The loader data has no loader object. */
+static uint64_t class_object(struct fake_jvm *j)
+{
+	uint64_t klass = take(j, 64);
+
+	j->boot_loader = take(j, 64);
+	put64(j, klass + K_NAME, java_symbol(j, "java/lang/Object"));
+	put64(j, klass + FAKE_KLASS_LOADER, j->boot_loader);
+	return klass;
 }
 
 /* Line table: bci 0 line 7, bci 5 line 9. */
@@ -373,6 +387,9 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 	put64(j, pool + FAKE_POOL + 16, java_symbol(j, sig));
 	put64(j, pool + FAKE_POOL + 24, java_symbol(j, "Fake.java"));
 	put64(j, klass + K_NAME, java_symbol(j, "pkg/Fake"));
+	put64(j, klass + K_SUPER, class_object(j));
+	put64(j, klass + FAKE_KLASS_LOADER, take(j, 64));
+	j->klass = klass;
 	return m;
 }
 
@@ -584,6 +601,7 @@ static void threads(struct fake_jvm *j)
 
 	j->list_var = take(j, 8);
 	put64(j, j->list_var, list);
+	j->thread_list = list;
 	put32(j, list + 12, j->threadless ? 0 : 2);
 	put64(j, list + 24, array);
 	for (uint64_t i = 0; i < 2; i++) {

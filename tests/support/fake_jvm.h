@@ -23,6 +23,7 @@ struct fake_jvm {
 	bool threadless; /* no thread is listed yet */
 	const char *const *arguments; /* of the JVM; ends with NULL. NULL: its tables do not have them */
 	const char *command; /* sun.java.command */
+	unsigned asked; /* symbols, where a test counts them */
 
 	struct {
 		const char *name;
@@ -43,9 +44,10 @@ struct fake_jvm {
 	uint64_t heap_low, segmap;
 	uint64_t interp, codelet[2];
 	uint64_t outer, inner; /* Method* */
+	uint64_t klass, boot_loader; /* of `inner`: its class, and the loader data of that class's superclass, Object */
 	uint64_t blob[4]; /* interpreter, first nmethod, second, stub */
 	uint64_t block[4], begin[4], end[4];
-	uint64_t thread[2], list_var;
+	uint64_t thread[2], list_var, thread_list;
 	uint64_t vm_thread[2]; /* of the JVM itself: tids 2000, 2001; NamedThreads as far as their names go */
 	uint64_t unloads; /* the jvmstat counter of unloaded classes */
 	uint64_t redefinitions; /* JvmtiExport::_redefinition_count */
@@ -67,6 +69,7 @@ enum {
 	FAKE_NM_COMPILE_ID = 140,
 	FAKE_NM_STATE = 151,
 	FAKE_METHOD_CONST = 24,
+	FAKE_KLASS_LOADER = 32,
 	FAKE_SEGMENT = 6, /* log2 */
 	FAKE_POOL = 56, /* sizeof(ConstantPool) */
 	FAKE_POOL_LENGTH = 44,

@@ -18,6 +18,7 @@ struct first {
 	struct captures *c;
 	uint64_t last;
 	bool refuses;
+	int refusal; /* what it answers with; 0: the capture has begun */
 	struct capture_request asked;
 };
 
@@ -37,20 +38,31 @@ static void *answer(void *ctx)
 	struct first *f = ctx;
 
 	usleep(20000);
-	captures_began(f->c, f->last);
+	if (f->refusal)
+		captures_refused(f->c, f->last, f->refusal, "refused");
+	else
+		captures_began(f->c, f->last);
 	return NULL;
 }
 
 static const struct capture_request one = {.pid = 7, .hz = 999, .seconds = 30, .by = 1000};
 
+static int ask(struct first *f, const struct capture_request *r, uint64_t *ret_id)
+{
+	pthread_t t;
+	int e;
+
+	assert_int_equal(pthread_create(&t, NULL, answer, f), 0);
+	e = captures_start(f->c, r, ret_id, NULL);
+	pthread_join(t, NULL);
+	return e;
+}
+
 static uint64_t begin(struct first *f, const struct capture_request *r)
 {
 	uint64_t id = 0;
-	pthread_t t;
 
-	assert_int_equal(pthread_create(&t, NULL, answer, f), 0);
-	assert_int_equal(captures_start(f->c, r, &id, NULL), 0);
-	pthread_join(t, NULL);
+	assert_int_equal(ask(f, r, &id), 0);
 	assert_int_equal(id, f->last);
 	return id;
 }
@@ -148,6 +160,21 @@ static void what_fails_is_said(void **state)
 	assert_int_equal(captures_start(f->c, &one, &id, &e), -ENODATA);
 	assert_non_null(strstr(e.msg, "cannot be asked"));
 	assert_int_equal(captures_read(f->c, 1, &np, &e), -ENOENT);
+}
+
+/* The code shows the client whether it is worth trying again later. */
+static void refusals_have_their_codes(void **state)
+{
+	static const struct {
+		int refusal, code;
+	} cases[] = {{-EALREADY, -EALREADY}, {-EBUSY, -EBUSY}, {-ESRCH, -ENODATA}, {-EPERM, -ENODATA}, {1, -ENODATA}};
+	struct first *f = *state;
+	uint64_t id;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		f->refusal = cases[i].refusal;
+		assert_int_equal(ask(f, &one, &id), cases[i].code);
+	}
 }
 
 static void limits(void **state)
@@ -296,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pieces_are_one_profile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_fails_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refusals_have_their_codes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(limits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_is_limited, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_at_a_time_waits, set_up, tear_down),

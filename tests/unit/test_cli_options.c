@@ -9,6 +9,7 @@
 
 #include "sampler/cli/options/hints.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/options/record_values.h"
 #include "symbolizer/base/err.h"
 
 /* Words separated by blanks, as argv, which the options point into; the command's name is put in front. */

@@ -119,9 +119,11 @@ static void rules(void **state)
 	static const char text[] =
 		"[rule builds]\nuser = jenkins\nsample = no\n"
 		"[rule shop]\nservice = shop-*\nsample = yes\npod = ?*\nfrequency = 19\nengine = suspend\nwall = no\n"
-		"label.team = payments = ours\n";
+		"label.team = payments = ours\n"
+		"[rule db]\nservice = db\nwall = yes\n";
 	static const struct label build[] = {{"user", "jenkins"}, {"service", "shop-eu"}};
 	static const struct label shop[] = {{"user", "x"}, {"service", "shop-eu"}, {"pod", "p"}};
+	static const struct label db[] = {{"service", "db"}};
 	struct rule_choice choice;
 	struct config *c;
 
@@ -131,8 +133,9 @@ static void rules(void **state)
 	assert_true(choice.leave_out);
 	choice = rules_choose(c->rules, shop, 3);
 	assert_string_equal(choice.rule, "shop");
-	assert_true(!choice.leave_out && choice.frequency == 19 && choice.suspend);
-	assert_true(rules_suspend(c->rules));
+	assert_true(!choice.leave_out && choice.frequency == 19 && choice.suspend && !choice.wall);
+	assert_true(rules_suspend(c->rules) && rules_wall(c->rules));
+	assert_true(rules_choose(c->rules, db, 1).wall);
 	assert_int_equal(choice.n_labels, 1);
 	assert_string_equal(choice.labels[0].key, "team");
 	assert_string_equal(choice.labels[0].value, "payments = ours");
@@ -201,8 +204,9 @@ static void problems(void **state)
 		{"[rule a]\nfrequency = 1001\n",
 		 "f:2: frequency = 1001: it takes samples for each second of CPU time, from 5 to 1000\n"},
 		{"[rule a]\nengine = ptrace\n", "f:2: engine = ptrace: it takes perf or suspend\n"},
-		{"[rule a]\nwall = yes\n",
-		 "f:2: wall = yes: it takes no: the daemon does not sample waiting threads yet\n"},
+		{"[rule a]\nwall = 1\n", "f:2: wall = 1: it takes yes or no\n"},
+		{"[rule a]\nwall = yes\nengine = suspend\n",
+		 "f:3: engine = suspend and wall = yes: only one process can stop the threads of a JVM\n"},
 		{"[rule a]\nuser = a\\\n", "f:2: user: 'a\\' ends with a backslash; '\\\\' stands for one\n"},
 		{"[rule a]\nlabel.service = x\n",
 		 "f:2: label.service: jsampler gives this label itself; choose another name\n"},

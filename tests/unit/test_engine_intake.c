@@ -16,6 +16,7 @@
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/perf_attach_priv.h"
 #include "sampler/engine/perf/perf_intake.h"
+#include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/buf.h"
@@ -237,6 +238,120 @@ static void test_nothing_copied(void **state)
 	world_done(&w);
 }
 
+enum { RING = 1 << 16 };
+
+/* The kernel has stopped to publish what it writes. */
+static void test_unpublished(void **state)
+{
+	static uint8_t data[RING];
+	uint64_t head = 0, tail = 0, last = 0, now = clock_monotonic_ns(), times[] = {now - 30, now - 20, now - 25, 0};
+	struct perf_ring ring;
+	struct world w;
+	size_t at = 0, len;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(perf_ring_init(&ring, data, RING, &head, &tail), 0);
+	w.attach.rings = &ring;
+	w.reader.last_ns = &last;
+	times[3] = now - UINT64_C(2000000000); /* of an earlier round */
+	for (int i = 0; i < 4; i++) {
+		struct buf b = sample(&w, times[i], 0, HOLE_AT * PAGE);
+
+		memcpy(data + at, b.data, b.len);
+		at += b.len;
+		head = i ? head : at;
+		buf_done(&b);
+	}
+	perf_intake_drain(&w.in, &w.reader);
+	assert_non_null(sample_queue_peek(w.in.queue, &len));
+	sample_queue_release(w.in.queue);
+	assert_null(sample_queue_peek(w.in.queue, &len));
+	assert_int_equal(last, times[0]);
+	assert_int_equal(perf_intake_unpublished(&w.in, &w.reader), times[2]);
+	assert_null(sample_queue_peek(w.in.queue, &len));
+	perf_intake_salvage(&w.in, &w.reader);
+	for (int i = 1; i < 3; i++) {
+		const struct perf_msg_sample *m = sample_queue_peek(w.in.queue, &len);
+
+		assert_non_null(m);
+		assert_int_equal(m->time_ns, times[i]);
+		sample_queue_release(w.in.queue);
+	}
+	assert_null(sample_queue_peek(w.in.queue, &len));
+	last = now + UINT64_C(1000000000); /* all of it is older */
+	assert_int_equal(perf_intake_unpublished(&w.in, &w.reader), 0);
+	perf_ring_close(&ring);
+	world_done(&w);
+}
+
+static void end_thread(struct world *w, pid_t tid)
+{
+	struct buf b = {0};
+
+	put(&b, PERF_RECORD_EXIT, 4);
+	put(&b, 0, 2);
+	put(&b, 32, 2);
+	put(&b, (uint32_t)getpid(), 4);
+	put(&b, (uint32_t)getpid(), 4);
+	put(&b, (uint32_t)tid, 4);
+	put(&b, (uint32_t)getpid(), 4);
+	put(&b, 1000, 8);
+	assert_int_equal(b.len, 32);
+	perf_intake_record(&w->in, &w->reader, b.data, b.len);
+	buf_done(&b);
+}
+
+/* 0: none. */
+static uint64_t told_of_end(struct world *w)
+{
+	const struct perf_msg_ended *m;
+	uint64_t counted = 0;
+	size_t len;
+
+	for (; (m = sample_queue_peek(w->in.queue, &len)); sample_queue_release(w->in.queue))
+		if (m->head.kind == PERF_MSG_ENDED) {
+			assert_true(m->late && m->tail == m->counted % 1000);
+			counted += m->counted;
+		}
+	return counted;
+}
+
+/* The kernel reports the counts of inherited events only. */
+static void test_end_of_a_listed_thread(void **state)
+{
+	static const uint64_t counts[][2] = {{2300, 0}, {40, 0}, {500, 0}};
+	enum { LISTED = 1000, FORKED, SUSPECT, N };
+	pid_t known[] = {LISTED, FORKED, SUSPECT};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.attach.config.period = 1000;
+	w.attach.mode = PERF_ATTACH_THREADS;
+	for (size_t i = 0; i < 4; i++) {
+		int fd = memfd_create("count", MFD_CLOEXEC);
+		pid_t tid = i < 2 ? LISTED : known[i - 1];
+
+		assert_true(fd >= 0);
+		assert_int_equal(pwrite(fd, counts[i < 2 ? i : 2], sizeof(counts[0]), 0), sizeof(counts[0]));
+		assert_true(vec_push(&w.attach.set.events, ((struct event_fd){.fd = fd, .tid = tid})));
+	}
+	w.attach.set.known = known;
+	w.attach.set.n_known = 3;
+	assert_true(vec_push(&w.attach.set.suspects, ((struct event_suspect){.tid = SUSPECT})));
+	perf_attach_forked(&w.attach, FORKED);
+	for (pid_t tid = LISTED; tid <= N; tid++) {
+		end_thread(&w, tid);
+		assert_int_equal(told_of_end(&w), tid == LISTED ? 2340 : 0);
+	}
+	end_thread(&w, LISTED); /* another one with this id */
+	assert_int_equal(told_of_end(&w), 0);
+	w.attach.set.known = NULL;
+	event_set_done(&w.attach.set);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +361,8 @@ int main(void)
 		cmocka_unit_test(test_not_on_another_cpu),
 		cmocka_unit_test(test_a_stack_that_is_not_known),
 		cmocka_unit_test(test_nothing_copied),
+		cmocka_unit_test(test_unpublished),
+		cmocka_unit_test(test_end_of_a_listed_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -80,6 +81,38 @@ static void test_full(void **state)
 	/* After having been full it takes as many again. */
 	for (int i = 0; i < 50; i++)
 		assert_true(push(q, in++, 1000));
+	sample_queue_free(q);
+}
+
+static size_t resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long n = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %lu", &n), 1);
+	fclose(f);
+	return n * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A consumer that was held up once does not make the queue hold all of its memory for good. */
+static void test_memory_is_given_back(void **state)
+{
+	enum { BYTES = 64 << 20, LEN = 10000, QUEUED = 4000, LESS = 24 << 20 };
+	struct sample_queue *q = sample_queue_new(BYTES);
+	size_t full;
+
+	(void)state;
+	for (uint64_t n = 0; n < QUEUED; n++)
+		assert_true(push(q, n, LEN));
+	full = resident_bytes();
+	for (uint64_t n = 0; n < QUEUED; n++)
+		pop(q, n, LEN);
+	for (uint64_t n = 0; n < QUEUED; n++) {
+		assert_true(push(q, n, LEN));
+		pop(q, n, LEN);
+	}
+	assert_true(resident_bytes() + LESS < full);
 	sample_queue_free(q);
 }
 
@@ -260,8 +293,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_and_wrap),          cmocka_unit_test(test_full),
 		cmocka_unit_test(test_too_large_and_abandoned), cmocka_unit_test(test_two_threads),
-		cmocka_unit_test(test_two_processes),           cmocka_unit_test(test_consumers_end_holds),
-		cmocka_unit_test(test_producers_end_holds),
+		cmocka_unit_test(test_memory_is_given_back),    cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_consumers_end_holds),     cmocka_unit_test(test_producers_end_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

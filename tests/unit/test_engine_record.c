@@ -270,12 +270,25 @@ static void test_fork_exit_mmap(void **state)
 	b = begin(PERF_RECORD_MMAP2, 0);
 	put(&b, 10, 4);
 	put(&b, 11, 4);
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 7; i++)
 		put(&b, 0, 8);
+	put(&b, 0x6f732e612f, 8); /* "/a.so" */
 	put_sample_id(&b, 10, 11, 99, 42);
 	assert_int_equal(finish(&b, &full, &r), 0);
 	assert_int_equal(r.kind, PERF_REC_MMAP);
 	assert_int_equal(r.pid, 10);
+	assert_int_equal(r.path_len, 8);
+	assert_string_equal(r.path, "/a.so");
+	b.data[0] = PERF_RECORD_MMAP; /* which has less before the path */
+	assert_int_equal(finish(&b, &full, &r), 0);
+	assert_int_equal(r.path_len, 8 + 32);
+	buf_done(&b);
+
+	b = begin(PERF_RECORD_MMAP2, 0);
+	for (int i = 0; i < 7; i++)
+		put(&b, 0, 8);
+	put_sample_id(&b, 10, 11, 99, 42);
+	assert_int_equal(finish(&b, &full, &r), -EINVAL); /* it is cut */
 	buf_done(&b);
 }
 

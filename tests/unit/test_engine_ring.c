@@ -136,6 +136,41 @@ static void test_malformed_sizes(void **state)
 	assert_int_equal(f->tail, f->head);
 }
 
+static int check_if_next(void *ctx, const void *record, size_t size)
+{
+	struct fixture *f = ctx;
+	struct perf_event_header h;
+
+	memcpy(&h, record, sizeof(h));
+	return h.type == f->expected ? check(f, record, size) : 1;
+}
+
+/* What the kernel has written, but not published; behind it is what earlier rounds have left. */
+static void test_looks_beyond(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t published;
+
+	perf_ring_look_beyond(&f->ring, check_if_next, f); /* nothing but zeros */
+	for (int i = 0; i < 7; i++)
+		put(f, 1000);
+	f->tail = f->head - 2000;
+	f->expected = f->next - 2;
+	assert_int_equal(perf_ring_drain(&f->ring, check, f), 0);
+	published = f->head;
+	put(f, 120);
+	put(f, 1200);
+	f->head = published;
+	perf_ring_look_beyond(&f->ring, check_if_next, f);
+	assert_int_equal(f->expected, f->next);
+	assert_int_equal(f->head, published);
+	assert_int_equal(f->tail, published);
+	f->expected = f->next - 2;
+	f->tail = published - (SIZE - 1000); /* so much has not been read: the second one is no record */
+	perf_ring_look_beyond(&f->ring, check_if_next, f);
+	assert_int_equal(f->expected, f->next - 1);
+}
+
 static void test_bad_ring_size(void **state)
 {
 	struct perf_ring r;
@@ -156,6 +191,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_and_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stops_when_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_malformed_sizes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_looks_beyond, set_up, tear_down),
 		cmocka_unit_test(test_bad_ring_size),
 	};
 

@@ -26,6 +26,7 @@ static void open_fake(const char *const *arguments, const char *command)
 static void close_fake(void)
 {
 	hotspot_close(hs);
+	hs = NULL;
 	fake_jvm_free(&j);
 }
 

@@ -394,8 +394,8 @@ static void survives_noise(void **state)
 			for (int i = 0; i < 4; i++)
 				hs_code_find(hs, w->j.begin[i]);
 			hs_method_find(hs, w->j.outer);
-			hotspot_close(hs);
 		}
+		hotspot_close(hs);
 	}
 }
 

@@ -191,6 +191,34 @@ static void unused_code_goes(void **state)
 	assert_int_equal(hs_code(w->hs, again)->compile_id, 77);
 }
 
+/* There, the bytes of compiled code are copied only on demand, and only while it is still the same. */
+static void bytes_come_on_demand(void **state)
+{
+	struct world *w = *state;
+	struct code_scope s[4];
+	const struct code *c;
+	uint32_t first, next;
+	uint8_t there[8];
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	first = walk_to(w, w->j.begin[1] + 16);
+	next = replace(w, 99);
+	hs_code_read_bytes(w->hs, first);
+	assert_int_equal(hs_code(w->hs, first)->n_bytes, 0);
+	assert_int_equal(hs_code(w->hs, next)->n_bytes, 0);
+	assert_true(hs_bytes_before(w->hs, w->j.begin[1] + 8, there));
+	hs_code_read_bytes(w->hs, next);
+	c = hs_code(w->hs, next);
+	assert_int_equal(c->n_bytes, 100);
+	assert_memory_equal(c->bytes, there, sizeof(there));
+	assert_int_equal(c->compile_id, 99);
+	assert_int_equal(code_scopes_at(c, 25, c->records[0].scope_offset, s, 4), 2);
+	hs_code_read_bytes(w->hs, next);
+	hs_code_read_bytes(w->hs, UINT32_MAX);
+	assert_ptr_equal(hs_code(w->hs, next), c);
+	assert_int_equal(walk_to(w, w->j.begin[1] + 16), next);
+}
+
 /* However many come and go, what is held stays below a bound; nothing is due at the start. */
 static void churn_is_bounded(void **state)
 {
@@ -227,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(copies_take_bytes_of_a_budget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(told_code_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unused_code_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(bytes_come_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
 	};
 

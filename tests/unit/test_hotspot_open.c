@@ -53,17 +53,43 @@ static void not_yet_started(void **state)
 	fake_jvm_free(&j);
 }
 
-/* Its interpreter may be there in part. */
+static bool counted_symbol(void *ctx, const char *name, uint64_t *ret)
+{
+	struct fake_jvm *j = ctx;
+
+	j->asked++;
+	return fake_jvm_symbol(j, name, ret);
+}
+
+/* Its interpreter may be there in part. To look again for the thread, the tables are not read again. */
 static void not_before_its_first_thread(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct fake_jvm j = {.major = i ? 17 : 8, .threadless = true};
+		const uint64_t thread = 2;
 		struct hotspot *hs = NULL;
 		struct err err = {0};
 
 		assert_int_equal(open_fake(&j, &hs, &err), -EAGAIN);
-		assert_null(hs);
+		assert_int_equal(hotspot_open(j.mem, counted_symbol, &j, &hs, &err), -EAGAIN);
+		assert_int_equal(j.asked, 0);
+		if (i)
+			fake_jvm_poke(&j, j.thread_list + 12, &thread, 4);
+		else
+			fake_jvm_poke(&j, j.list_var, &j.thread[0], 8);
+		mem_new_sample(j.mem);
+		assert_int_equal(hotspot_open(j.mem, counted_symbol, &j, &hs, &err), 0);
+		assert_true(j.asked > 0);
+		assert_int_equal(hotspot_version(hs)->major, j.major);
+		hotspot_close(hs);
+		hs = NULL;
+
+		/* It may also go away half open. */
+		fake_jvm_poke(&j, j.list_var, &(uint64_t){0}, 8);
+		mem_new_sample(j.mem);
+		assert_int_equal(hotspot_open(j.mem, fake_jvm_symbol, &j, &hs, &err), -EAGAIN);
+		hotspot_close(hs);
 		fake_jvm_free(&j);
 	}
 }

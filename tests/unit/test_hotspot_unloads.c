@@ -177,6 +177,17 @@ static void method(void **state)
 	assert_false(hs_method_lost(w->hs));
 }
 
+/* The boot loader's classes are never unloaded. */
+static void method_of_boot_loader(void **state)
+{
+	struct world *w = *state;
+	uint64_t before = clock_monotonic_ns();
+
+	fake_jvm_poke(&w->j, w->j.klass + FAKE_KLASS_LOADER, &w->j.boot_loader, sizeof(w->j.boot_loader));
+	unload(w);
+	assert_int_not_equal(method_of(w, before), 0);
+}
+
 /* -XX:-UsePerfData: nothing counts, what is there is taken as it is. */
 static void no_counter(void **state)
 {
@@ -296,6 +307,7 @@ int main(void)
 		ALL(known_code),
 		ALL(stub),
 		ALL(method),
+		ALL(method_of_boot_loader),
 		cmocka_unit_test_setup_teardown(no_counter, set_up_without, tear_down),
 		ALL(past_code),
 		ALL(past_method),

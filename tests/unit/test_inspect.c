@@ -29,6 +29,10 @@ static void mains(void **state)
 		CMD("java\0-cp", NULL),
 		CMD("java\0-jar", NULL),
 		CMD("", NULL),
+		CMD("/usr/bin/jsvc\0-user\0a\0-cp\0x\0com.acme.Daemon", "jsvc"),
+		CMD("/usr/bin/python3\0-c\0import jpype; password = 'secret'", "python3"),
+		CMD("/opt/app/launch\0--password\0secret", "launch"),
+		CMD("python3", "python3"),
 #undef CMD
 	};
 	char got[64];

@@ -54,6 +54,26 @@ static void test_without_a_sample(void **state)
 	leftovers_free(l);
 }
 
+/* Counted from its second sample on: what is left over is not more, nor do others have less for it. */
+static void test_counted_late(void **state)
+{
+	struct leftovers *l = leftovers_new();
+	struct leftover o;
+
+	(void)state;
+	leftovers_sample(l, 7, 10 * MS, 3, 100);
+	leftovers_sample(l, 7, 10 * MS, 3, 200);
+	leftovers_ended(l, &(struct engine_ended){
+				   .tid = 7, .counted = 13 * MS, .tail = 3 * MS, .time_ns = SECOND, .late = true});
+	leftovers_sample(l, 8, 10 * MS, 4, 300);
+	ended(l, 8, 14 * MS, 4 * MS, SECOND);
+	assert_true(leftovers_next(l, UINT64_MAX, &o));
+	assert_true(o.tid == 7 && o.sampled_ns == 3 * MS && o.kernel_ns == 0);
+	assert_true(leftovers_next(l, UINT64_MAX, &o));
+	assert_true(o.tid == 8 && o.sampled_ns == 4 * MS);
+	leftovers_free(l);
+}
+
 /* The samples before are named: one of those that follow gets what is left, and no more than that. */
 static void test_renewed(void **state)
 {
@@ -144,13 +164,10 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_cpus),
-		cmocka_unit_test(test_without_a_sample),
-		cmocka_unit_test(test_renewed),
-		cmocka_unit_test(test_kernel),
-		cmocka_unit_test(test_more_than_was_used),
-		cmocka_unit_test(test_draw),
-		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_two_cpus),     cmocka_unit_test(test_without_a_sample),
+		cmocka_unit_test(test_counted_late), cmocka_unit_test(test_renewed),
+		cmocka_unit_test(test_kernel),       cmocka_unit_test(test_more_than_was_used),
+		cmocka_unit_test(test_draw),         cmocka_unit_test(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

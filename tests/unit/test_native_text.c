@@ -351,6 +351,10 @@ static void perfmap_must_belong_to_the_target(void **state)
 	budget_init(&b, BUDGET_STEP - 1, 0);
 	assert_int_equal(perfmap_open(proc, &b, &p, &err), -EFBIG);
 	assert_int_equal(budget_bytes_left(&b), BUDGET_STEP - 1);
+	budget_init(&b, BUDGET_STEP, 0);
+	budget_cancel(&b); /* a signal, while names are worked out */
+	assert_int_equal(perfmap_open(proc, &b, &p, &err), -ETIME);
+	assert_int_equal(budget_bytes_left(&b), BUDGET_STEP);
 	if (geteuid() == 0 && chown(path, 12345, 12345) == 0) {
 		assert_int_equal(perfmap_open(proc, NULL, &p, &err), -EPERM);
 		assert_non_null(strstr(err.msg, "12345"));

@@ -21,7 +21,9 @@ enum {
 	LEFT = ENTERED + 3,
 	CAUGHT = LEFT + 3,
 	THROWABLE = CAUGHT + 2,
-	NUMBER = THROWABLE + 2
+	ALLOCATED = THROWABLE + 5,
+	ALLOCATED_ALL = ALLOCATED + 3,
+	NUMBER
 };
 enum { FIRST = 70000 }; /* the number given to the method */
 
@@ -40,6 +42,8 @@ struct method {
 	unsigned n_frames;
 	const uint8_t *lines;
 	size_t lines_size;
+	bool allocs; /* INSERT_ALLOCS, not INSERT_CALLS */
+	bool object; /* the class has no superclass */
 };
 
 static void text(struct writer *w, const char *s)
@@ -106,7 +110,7 @@ static struct writer class_make(const struct method *m)
 	text(&w, "(IJ[[Ljava/lang/String;)V");
 	write_u2(&w, 0x21);
 	write_u2(&w, THIS);
-	write_u2(&w, OBJECT);
+	write_u2(&w, m->object ? 0 : OBJECT);
 	write_u4(&w, 0);
 	write_u2(&w, 1);
 	write_u2(&w, 1);
@@ -131,7 +135,7 @@ static uint8_t *changed(const struct method *m, struct reader *code, unsigned le
 	uint8_t *out;
 	size_t size, at;
 
-	assert_int_equal(rewriting_begin(&r, w.p, w.size), 0);
+	assert_int_equal(rewriting_begin(&r, m->allocs ? INSERT_ALLOCS : INSERT_CALLS, w.p, w.size), 0);
 	assert_int_equal(r.left_out, left_out);
 	assert_int_equal(r.methods, 1 - left_out);
 	size = rewriting_size(&r);
@@ -140,8 +144,8 @@ static uint8_t *changed(const struct method *m, struct reader *code, unsigned le
 	rewriting_done(&r);
 	free(w.p);
 	assert_int_equal(class_file_open(&c, out, size), 0);
-	assert_int_equal(c.n_constants, OLD_CONSTANTS + 15 + r.methods + 1 - left_out);
-	if (!left_out)
+	assert_int_equal(c.n_constants, OLD_CONSTANTS + 22 + (m->allocs ? 0 : 1 - left_out));
+	if (!left_out && !m->allocs)
 		assert_int_equal(get_u4(out + c.constants[NUMBER] + 1), FIRST);
 	at = c.body + 6 + 4 + 2 + 6 + 2 + 2;
 	*code = (struct reader){.p = out + at + 4, .size = get_u4(out + at)};
@@ -295,6 +299,46 @@ static void handlers(void **state)
 	free(out);
 }
 
+/* An array made between a branch and its target, arrays in an array, a clone of an array; nothing at the beginning. */
+static void allocations(void **state)
+{
+	struct method m = {46, .stack = 2, .locals = 1,
+			   BYTES(0x1a, 0x9a, 0, 6, 0x04, OP_NEWARRAY, 10, 0x04, 0x04, OP_MULTIANEWARRAY, 0, THIS, 2,
+				 OP_INVOKEVIRTUAL, 0, SUPER, 0xb0),
+			   .allocs = true};
+	struct reader r;
+	uint8_t *out = changed(&m, &r, 0);
+
+	(void)state;
+	code_is(&r, 3,
+		BYTES(0x1a, 0x9a, 0, 10, 0x04, OP_NEWARRAY, 10, OP_DUP, OP_INVOKESTATIC, 0, ALLOCATED, 0x04, 0x04,
+		      OP_MULTIANEWARRAY, 0, THIS, 2, OP_DUP, OP_INVOKESTATIC, 0, ALLOCATED_ALL, OP_INVOKEVIRTUAL, 0,
+		      SUPER, 0xb0));
+	assert_int_equal(read_u4(&r), 0);
+	assert_int_equal(r.at, r.size);
+	free(out);
+}
+
+/* java.lang.Object's constructor; others are left as they are. */
+static void object_made(void **state)
+{
+	struct method m = {46, INIT, .stack = 0, .locals = 1, BYTES(OP_RETURN), .allocs = true, .object = true};
+	struct writer w;
+	struct rewriting r;
+	struct reader code;
+	uint8_t *out = changed(&m, &code, 0);
+
+	(void)state;
+	code_is(&code, 2, BYTES(OP_ALOAD_0, OP_INVOKESTATIC, 0, ALLOCATED, OP_RETURN));
+	free(out);
+	m.object = false;
+	w = class_make(&m);
+	assert_int_equal(rewriting_begin(&r, INSERT_ALLOCS, w.p, w.size), 0);
+	assert_int_equal(r.methods + r.left_out, 0);
+	rewriting_done(&r);
+	free(w.p);
+}
+
 /* Switches get new padding; wide branches and subroutines of old classes. */
 static void branches(void **state)
 {
@@ -375,7 +419,7 @@ static void damaged(void **state)
 	for (size_t n = 0; n < w.size; n++) {
 		uint8_t *part = memcpy(malloc(n + 1), w.p, n);
 
-		assert_int_equal(rewriting_begin(&r, part, n), -EINVAL);
+		assert_int_equal(rewriting_begin(&r, INSERT_CALLS, part, n), -EINVAL);
 		rewriting_done(&r);
 		free(part);
 	}
@@ -384,7 +428,7 @@ static void damaged(void **state)
 			uint8_t *out;
 
 			w.p[i] ^= (uint8_t)(1 << bit);
-			if (!rewriting_begin(&r, w.p, w.size)) {
+			if (!rewriting_begin(&r, INSERT_CALLS, w.p, w.size)) {
 				out = malloc(rewriting_size(&r));
 				rewriting_write(&r, FIRST, out);
 				free(out);
@@ -406,17 +450,17 @@ static void limits(void **state)
 
 	(void)state;
 	put_u2(w.p + 6, 44);
-	assert_int_equal(rewriting_begin(&r, w.p, w.size), -EINVAL);
+	assert_int_equal(rewriting_begin(&r, INSERT_CALLS, w.p, w.size), -EINVAL);
 	rewriting_done(&r);
 	put_u2(w.p + 6, 45);
-	assert_int_equal(rewriting_begin(&r, w.p, w.size), -EINVAL);
+	assert_int_equal(rewriting_begin(&r, INSERT_CALLS, w.p, w.size), -EINVAL);
 	rewriting_done(&r);
 	put_u2(w.p + 4, 3);
-	assert_int_equal(rewriting_begin(&r, w.p, w.size), 0);
+	assert_int_equal(rewriting_begin(&r, INSERT_CALLS, w.p, w.size), 0);
 	rewriting_done(&r);
 	free(w.p);
 	assert_int_equal(calls_class_write(&w), 0);
-	assert_int_equal(rewriting_begin(&r, w.p, w.size), 0);
+	assert_int_equal(rewriting_begin(&r, INSERT_CALLS, w.p, w.size), 0);
 	assert_int_equal(r.methods + r.left_out, 0);
 	rewriting_done(&r);
 	free(w.p);
@@ -428,6 +472,7 @@ int main(void)
 		cmocka_unit_test(simple),      cmocka_unit_test(covered),
 		cmocka_unit_test(constructor), cmocka_unit_test(constructor_frames),
 		cmocka_unit_test(handlers),    cmocka_unit_test(branches),
+		cmocka_unit_test(allocations), cmocka_unit_test(object_made),
 		cmocka_unit_test(left_out),    cmocka_unit_test(damaged),
 		cmocka_unit_test(limits),
 	};

@@ -9,6 +9,8 @@
 
 #include "sampler/input/reader.h"
 #include "sampler/output/writer.h"
+#include "sampler/store/stacks/dictionary.h"
+#include "symbolizer/base/buf.h"
 #include "tests/support/folded_files.h"
 #include "tests/support/folded_text.h"
 #include "tests/support/store_fill.h"
@@ -251,6 +253,111 @@ static void wider_steps_are_the_sum(void **state)
 	named_profile_free(wide);
 }
 
+/* --- what a writer forgets --- */
+
+enum { WIDE_STACKS = DICT_NODES_MAX / 2000 + 2, WIDE_FRAMES = 2000 };
+
+/* More stacks than a writer remembers; others for each `which`. */
+static void add_wide(struct store *s, uint64_t at_s, uint32_t which)
+{
+	struct named_builder *b = named_builder_new();
+	struct store_target t = store_test_target(1);
+	struct named_sample one = {.count = 1, .weight = STORE_TEST_PERIOD};
+	uint32_t function = named_builder_function(b, "c/C.m", "m()V", "C.java"), at[WIDE_FRAMES];
+	struct named_line line = {.function = function, .bci = -1, .kind = NAMED_INTERPRETED};
+	struct named_profile *np;
+
+	for (uint32_t i = 0; i < WIDE_STACKS; i++) {
+		for (uint32_t k = 0; k < WIDE_FRAMES; k++) {
+			line.line = (int32_t)((which * WIDE_STACKS + i) * WIDE_FRAMES + k);
+			at[k] = named_builder_location(b, 0, 0, &line, 1);
+		}
+		one.stack = named_builder_stack(b, at, WIDE_FRAMES);
+		named_builder_sample(b, &one);
+	}
+	named_builder_meta(b)->event = named_builder_keep(b, "cpu");
+	named_builder_meta(b)->unit = named_builder_keep(b, "nanoseconds");
+	named_builder_meta(b)->period = STORE_TEST_PERIOD;
+	named_builder_meta(b)->start_realtime_ns = at_s * SECOND;
+	np = named_builder_take(b);
+	assert_non_null(np);
+	assert_int_equal(store_add(s, &t, np, NULL), 0);
+	assert_int_equal(store_flush(s, NULL), 0);
+	named_profile_free(np);
+}
+
+static void assert_wide(uint64_t from_s, uint64_t to_s, uint32_t stacks, uint64_t count)
+{
+	struct named_profile *np = NULL;
+	uint64_t n = 0;
+
+	assert_int_equal(store_test_read(dir, from_s, to_s, NULL, &np), 0);
+	assert_int_equal(np->n_samples, stacks);
+	for (uint32_t i = 0; i < np->n_samples; i++) {
+		assert_int_equal(np->stacks[np->samples[i].stack].n, WIDE_FRAMES);
+		n += np->samples[i].count;
+	}
+	assert_int_equal(n, count);
+	named_profile_free(np);
+}
+
+/* The first ones are no longer in memory when they are added up, and have other numbers when they come again. */
+static void forgotten_stacks_are_read_and_added_up(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		add_wide(s, MIDNIGHT + i * STORE_STEP_S, i);
+	add_wide(s, MIDNIGHT + 3 * STORE_STEP_S, 0);
+	assert_wide(MIDNIGHT, MIDNIGHT + 40, 3 * WIDE_STACKS, 4 * WIDE_STACKS);
+	assert_wide(MIDNIGHT + 30, MIDNIGHT + 40, WIDE_STACKS, WIDE_STACKS);
+	for (int i = 0; i < 2; i++) /* one wider step each */
+		assert_int_equal(store_tend(s, (MIDNIGHT + 7200) * SECOND, NULL), 0);
+	store_close(s);
+	remove_day("2026-11-24-10s.db");
+	assert_wide(MIDNIGHT, MIDNIGHT + 60, 3 * WIDE_STACKS, 4 * WIDE_STACKS);
+	remove_day("2026-11-24-1m.db");
+	assert_wide(MIDNIGHT, MIDNIGHT + 600, 3 * WIDE_STACKS, 4 * WIDE_STACKS);
+}
+
+enum { NODES = 5 * DICT_NODES_MAX, NODES_A_STEP = 10000, WRITER_BYTES = 8 << 20 };
+
+static void save_nodes(struct dictionary *from, struct dictionary *to)
+{
+	struct buf b = {0};
+	uint32_t first;
+
+	assert_true(dictionary_save(from, DICT_NODES, &first, &b));
+	assert_int_equal(dictionary_load(to, DICT_NODES, first, b.data, b.len), 0);
+	buf_done(&b);
+}
+
+static void the_memory_of_a_writer_is_bounded(void **state)
+{
+	struct dictionary *d = dictionary_new(), *all = dictionary_new();
+
+	(void)state;
+	for (uint32_t i = 1; i <= NODES; i++) {
+		assert_int_equal(dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, i}), i);
+		assert_int_equal(dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, i}), i);
+		if (i % NODES_A_STEP == 0) {
+			save_nodes(d, all);
+			dictionary_forget(d);
+			assert_true(dictionary_bytes(d) < WRITER_BYTES);
+		}
+	}
+	assert_true(dictionary_has_node(d, 0) && !dictionary_has_node(d, 1));
+	assert_true(dictionary_has_node(d, NODES) && !dictionary_has_node(d, NODES + 1));
+	for (uint32_t i = NODES - DICT_NODES_MAX; i <= NODES; i++)
+		assert_int_equal(dictionary_row(d, DICT_NODES, i)[2], i);
+	for (uint32_t i = 1; i < dictionary_count(all, DICT_NODES); i++)
+		assert_int_equal(dictionary_row(all, DICT_NODES, i)[2], i);
+	assert_int_equal(dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, 1}), NODES + 1);
+	dictionary_free(d);
+	dictionary_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +366,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(targets_are_chosen_by_label, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(targets_come_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(steps_are_added_to, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(forgotten_stacks_are_read_and_added_up, set_up, tear_down),
+		cmocka_unit_test(the_memory_of_a_writer_is_bounded),
 		cmocka_unit_test_setup_teardown(wider_steps_are_the_sum, set_up, tear_down),
 	};
 

@@ -171,6 +171,30 @@ static void test_cache_lives_for_one_sample(void **state)
 	target_done(&t);
 }
 
+/* Two processes with the same addresses, read in turn. */
+static void test_one_cache_for_several(void **state)
+{
+	struct target other = child(), own = {.area = other.area, .pid = getpid()};
+	struct mem_live_pool *pool = mem_live_pool_new();
+	uint64_t v = 0;
+
+	(void)state;
+	target_open(&own);
+	mem_live_share(other.mem, pool);
+	mem_live_share(own.mem, pool);
+	own.area[PAGE / 8] = 1000;
+	for (int i = 0; i < 3; i++) {
+		assert_true(mem_read_u64(own.mem, at(&own, 1), &v) && v == 1000);
+		assert_true(mem_read_u64(other.mem, at(&own, 1), &v) && v == 1);
+		assert_true(mem_read_u64(other.mem, at(&own, 2), &v) && v == 2);
+	}
+	assert_int_equal(mem_live_stats(other.mem).pages, 6);
+	mem_free(own.mem);
+	proc_close(own.proc);
+	target_done(&other);
+	mem_live_pool_free(pool);
+}
+
 /* What a sample may cost: then reads fail, but for what is in the cache, until the next one. */
 static void test_limit(void **state)
 {
@@ -508,6 +532,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_child),
 		cmocka_unit_test(test_cache_lives_for_one_sample),
+		cmocka_unit_test(test_one_cache_for_several),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_batch_odd_spans),

@@ -71,12 +71,15 @@ static void end(struct case_of *c)
 	proc_close(c->proc);
 }
 
+static void ended_as(struct case_of *c, const char *name, const struct engine_ended *e)
+{
+	profile_set_thread_name(c->p, 1, e->tid, name);
+	unsampled_ended(c->u, e, c->p, 1);
+}
+
 static void ended(struct case_of *c, pid_t tid, const char *name, uint64_t counted, uint64_t tail)
 {
-	const struct engine_ended e = {.tid = tid, .counted = counted, .tail = tail};
-
-	profile_set_thread_name(c->p, 1, tid, name);
-	unsampled_ended(c->u, &e, c->p, 1);
+	ended_as(c, name, &(struct engine_ended){.tid = tid, .counted = counted, .tail = tail});
 }
 
 static void give(struct case_of *c, uint64_t cpu_ns, uint64_t sampled_ns)
@@ -168,6 +171,21 @@ static void test_kernel_time_unreported(void **state)
 	assert_in_range(of[0], 199 * MS, 200 * MS);
 	assert_in_range(of[1], 399 * MS, 400 * MS);
 	assert_in_range(of[2], 99 * MS, 100 * MS);
+	end(&c);
+}
+
+/* And of threads for which events were opened while they ran: only what they used since then was counted. */
+static void test_kernel_time_counted_late(void **state)
+{
+	struct case_of c = begin_gone();
+	const struct unsampled_sums sums = {.cpu_ns = 500 * MS, .sampled_ns = 300 * MS, .skips_kernel = true};
+
+	(void)state;
+	unsampled_sample(c.u, GONE, 300 * MS, 0, 0);
+	ended_as(&c, "late", &(struct engine_ended){.tid = GONE, .counted = 200 * MS, .tail = 1, .late = true});
+	unsampled_finish(c.u);
+	unsampled_give(c.u, &sums, c.p, 1);
+	assert_in_range(profile_totals(c.p).unsampled_kernel, 199 * MS, 200 * MS);
 	end(&c);
 }
 
@@ -314,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_missing),
 		cmocka_unit_test(test_ended_unseen),
 		cmocka_unit_test(test_kernel_time_unreported),
+		cmocka_unit_test(test_kernel_time_counted_late),
 		cmocka_unit_test(test_lost_samples_are_counted_elsewhere),
 		cmocka_unit_test(test_leftover_of_a_sampled_thread),
 		cmocka_unit_test(test_rest_of_a_live_thread),

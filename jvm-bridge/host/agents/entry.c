@@ -151,6 +151,7 @@ static const jvmtiEventCallbacks callbacks = {
 	.GarbageCollectionFinish = on_gc_finish,
 	.ObjectFree = on_object_free,
 	.SampledObjectAlloc = on_sampled_alloc,
+	.VMObjectAlloc = on_vm_alloc,
 	.ClassFileLoadHook = on_class_file,
 	.MethodEntry = on_method_entry,
 	.MethodExit = on_method_exit,
@@ -176,6 +177,7 @@ static int bridge_open(JavaVM *vm)
 		return -ENOSYS;
 	}
 	the_bridge.ti = ti;
+	the_bridge.insert_allocs = allocs_insert;
 	gc_init();
 	vm_patch(vm);
 	if ((*the_bridge.ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks)))

@@ -30,7 +30,7 @@ static bool alive(void)
 static void call_trace(JVMPI_CallTrace *trace, jint depth)
 {
 	if (alive() && trace)
-		stacks_trace_get(trace, depth);
+		stacks_trace_get(trace, trace->frames ? depth : 0);
 }
 
 /* Like the JVM's own exit, without shutdown hooks or JVM_SHUT_DOWN. Works in JVM_OnLoad as well. */
@@ -98,13 +98,13 @@ static void resume(JNIEnv *env)
 
 static void suspend_list(jint n, JNIEnv **envs, jint *results)
 {
-	if (alive())
+	if (alive() && envs)
 		stacks_suspend_list(n, envs, results);
 }
 
 static void resume_list(jint n, JNIEnv **envs, jint *results)
 {
-	if (alive())
+	if (alive() && envs)
 		stacks_resume_list(n, envs, results);
 }
 

@@ -62,6 +62,7 @@ struct bridge {
 	bool by_registers; /* ThreadHasRun compares a checksum of registers instead of the CPU clock */
 	/* calls=inserted: has all methods call the bridge, once; false: impossible. NULL: JVMTI reports calls. */
 	bool (*insert_calls)(void);
+	bool (*insert_allocs)(void); /* has all code report what it allocates, once; false: impossible */
 	_Atomic bool live, dead;
 	_Atomic bool ending; /* JVM_SHUT_DOWN is being sent: no other event may begin */
 	_Atomic(struct thread *) ender; /* the thread that sends it */

@@ -72,6 +72,33 @@ static void frame_convert(void *at, uint64_t now)
 	memcpy(at, &out, sizeof(out));
 }
 
+static bool is_constructor_of(JNIEnv *env, jobject object, jmethodID method)
+{
+	jvmtiEnv *ti = the_bridge.ti;
+	jclass klass = NULL;
+	char *name = NULL;
+	bool is = !(*ti)->GetMethodName(ti, method, &name, NULL, NULL) && !strcmp(name, "<init>") &&
+		  !(*ti)->GetMethodDeclaringClass(ti, method, &klass) && (*env)->IsInstanceOf(env, object, klass);
+
+	bridge_free(name);
+	(*env)->DeleteLocalRef(env, klass);
+	return is;
+}
+
+/* The inserted call, and an object's constructors: OBJECT_ALLOC shows who made it. */
+static jint frames_of_making(struct thread *t, JNIEnv *env)
+{
+	enum { CONSTRUCTORS = 64 };
+	jvmtiFrameInfo at[CONSTRUCTORS];
+	jint n = 0, i = 1;
+
+	if (!t || !t->made || (*the_bridge.ti)->GetStackTrace(the_bridge.ti, NULL, 0, CONSTRUCTORS, at, &n))
+		return 0;
+	while (i < n && is_constructor_of(env, t->made, at[i].method))
+		i++;
+	return i;
+}
+
 /*
  * GetCallTrace. For another thread it is the trace at the thread's next safepoint, unless it is suspended; for the
  * calling thread it is exact. Without a Java frame, or for an unknown thread: no frames.
@@ -82,7 +109,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 	struct thread *t = thread_find(trace->env_id);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
 	jobject object = NULL, carried = NULL;
-	jint n = 0;
+	jint n = 0, from = 0;
 
 	trace->num_frames = 0;
 	if (!env || depth <= 0)
@@ -92,9 +119,11 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 		if (!object)
 			return;
 		carried = thread_mounted(t, env, object);
+	} else {
+		from = frames_of_making(t, env);
 	}
 	if ((*the_bridge.ti)
-		    ->GetStackTrace(the_bridge.ti, carried ? carried : object, 0, depth,
+		    ->GetStackTrace(the_bridge.ti, carried ? carried : object, from, depth,
 				    (jvmtiFrameInfo *)trace->frames, &n))
 		n = 0;
 	for (jint i = 0; i < n; i++)

@@ -467,6 +467,9 @@ jint heap_dump_request(struct agent *a, struct thread *t, JNIEnv *env, const JVM
 	struct walk w = {.level = level};
 	jthrowable pending;
 
+	/* A dump links classes, and the JVM crashes when one is linked in the midst of its linking. */
+	if (t->in_alloc)
+		return JVMPI_FAIL;
 	if (level < JVMPI_DUMP_LEVEL_0 || level > JVMPI_DUMP_LEVEL_2 || !ids_init(env) || atomic_exchange(&busy, true))
 		return JVMPI_FAIL;
 	w.layouts = (struct layouts){.primitives = level == JVMPI_DUMP_LEVEL_2, .t = t, .env = env};

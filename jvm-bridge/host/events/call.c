@@ -16,7 +16,7 @@ static struct thread *event_thread(JNIEnv *env)
 {
 	struct thread *t = thread_find(env);
 
-	if (!t || t->inside || t->system || !atomic_load(&t->ref) || atomic_load(&the_bridge.dead))
+	if (!thread_may_report(t) || !atomic_load(&t->ref))
 		return NULL;
 	return thread_is_carrier(t) ? NULL : t;
 }

@@ -109,7 +109,7 @@ void JNICALL on_class_file(jvmtiEnv *ti, JNIEnv *env, jclass redefined, jobject 
 	unsigned char *made = NULL;
 
 	(void)ti, (void)loader, (void)name, (void)domain;
-	if (redefined || !t || t->inside || t->system || atomic_load(&the_bridge.dead))
+	if (redefined || !thread_may_report(t))
 		return;
 	for (unsigned i = 0; i < n; i++)
 		if (agent_wants(&the_bridge.agents[i], JVMPI_EVENT_CLASS_LOAD_HOOK))

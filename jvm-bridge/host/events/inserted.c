@@ -1,6 +1,7 @@
 /*
- * Inserting calls into classes: those that are loaded, by retransforming them, and those that will be. A JVMTI
- * environment of its own does it, since one that may retransform classes gets class files in another order.
+ * Inserting calls into classes: those that are loaded, by retransforming them, and those that will be. What is wanted
+ * later is inserted together with what was wanted before, since the JVM then hands out classes as they were loaded. A
+ * JVMTI environment of its own does it, since one that may retransform classes gets class files in another order.
  */
 #include "jvm-bridge/host/events/inserted.h"
 
@@ -8,24 +9,26 @@
 
 #include "jvm-bridge/host/events/numbers.h"
 #include "jvm-bridge/host/rewrite/rewrite.h"
+#include "jvm-bridge/host/thread.h"
 
 enum { BATCH = 256 };
 
 static struct {
 	jvmtiEnv *ti;
-	_Atomic bool begun, failed;
+	_Atomic unsigned what, failed; /* enum insert: begun, and what came to nothing */
+	_Atomic unsigned asked; /* by how many threads, until one has inserted what all of them want */
 	jclass calls; /* CALLS_CLASS */
 	bool linked; /* its methods are ours */
 	_Atomic unsigned classes, methods; /* that were left out */
 } inserted;
 
 /* Capabilities that JVMs from 8 on give at any time. */
-static bool capabilities_add(void)
+static bool capabilities_add(jvmtiEnv *ti)
 {
 	const jvmtiCapabilities wanted = {
 		.can_generate_all_class_hook_events = 1, .can_retransform_classes = 1, .can_retransform_any_class = 1};
 
-	return !(*inserted.ti)->AddCapabilities(inserted.ti, &wanted);
+	return !(*ti)->AddCapabilities(ti, &wanted);
 }
 
 /* JVMTI's memory, or NULL: the class stays as it is. */
@@ -33,12 +36,13 @@ static unsigned char *rewritten(const unsigned char *data, jint size, jint *new_
 {
 	struct rewriting r;
 	unsigned char *to = NULL;
-	uint32_t first;
-	int bad = rewriting_begin(&r, data, (size_t)size);
+	uint32_t first = 0;
+	int bad = rewriting_begin(&r, atomic_load(&inserted.what), data, (size_t)size);
 
 	if (!bad && r.methods) {
 		*new_size = (jint)rewriting_size(&r);
-		if (!numbers_take(r.methods, &first) || (*inserted.ti)->Allocate(inserted.ti, *new_size, &to))
+		if ((r.numbers && !numbers_take(r.numbers, &first)) ||
+		    (*inserted.ti)->Allocate(inserted.ti, *new_size, &to))
 			bad = -1;
 		else
 			rewriting_write(&r, first, to);
@@ -93,13 +97,16 @@ static jclass calls_class_define(JNIEnv *env)
 static void JNICALL on_class_prepare_link(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)
 {
 	static char entered[] = CALLS_ENTERED, left[] = CALLS_LEFT, caught[] = CALLS_CAUGHT, type[] = CALLS_TYPE;
+	static char allocated[] = CALLS_ALLOCATED, all[] = CALLS_ALLOCATED_ALL, alloc_type[] = CALLS_ALLOC_TYPE;
 	const JNINativeMethod methods[] = {{entered, type, (void *)call_entered},
 					   {left, type, (void *)call_left},
-					   {caught, type, (void *)call_caught}};
+					   {caught, type, (void *)call_caught},
+					   {allocated, alloc_type, (void *)call_allocated},
+					   {all, alloc_type, (void *)call_allocated_all}};
 
 	(void)ti, (void)thread;
 	if ((*env)->IsSameObject(env, klass, inserted.calls))
-		inserted.linked = !(*env)->RegisterNatives(env, klass, methods, 3);
+		inserted.linked = !(*env)->RegisterNatives(env, klass, methods, sizeof(methods) / sizeof(*methods));
 }
 
 static void calls_class_initialize(JNIEnv *env)
@@ -125,6 +132,8 @@ static bool calls_link(JNIEnv *env)
 	jvmtiEnv *ti = inserted.ti;
 	jthread self = NULL;
 
+	if (inserted.calls)
+		return inserted.linked;
 	if ((*env)->PushLocalFrame(env, 16)) {
 		(*env)->ExceptionClear(env);
 		return false;
@@ -195,41 +204,74 @@ static bool begin(JNIEnv *env)
 						      NULL) &&
 		  loaded_change(env);
 
-	if (!ok)
-		bridge_say("calls=inserted: the JVM does not let classes be changed");
-	atomic_store(&inserted.failed, !ok);
 	bridge_exception_put(env, pending);
 	return ok;
 }
 
-/* Another thread that enables an event meanwhile does not wait: its agent may hold what this one needs. */
-static bool insert(void)
+/*
+ * One thread at a time inserts: the JVM may let no two change the same classes. Another that wants something meanwhile, or
+ * a handler on the same thread, does not wait, since its agent may hold what this one needs; the first does it, too.
+ */
+static bool insert(unsigned what, const char *name)
 {
 	JNIEnv *env = bridge_env();
+	unsigned asked = 1;
 
 	if (!env)
 		return false;
-	if (atomic_exchange(&inserted.begun, true))
-		return !atomic_load(&inserted.failed);
-	return begin(env);
+	if (atomic_fetch_or(&inserted.what, what) & what)
+		return !(atomic_load(&inserted.failed) & what);
+	if (atomic_fetch_add(&inserted.asked, 1))
+		return true;
+	while (begin(env))
+		if (atomic_compare_exchange_strong(&inserted.asked, &asked, 0))
+			return true;
+	bridge_say("%s: the JVM does not let classes be changed", name);
+	atomic_store(&inserted.failed, atomic_load(&inserted.what));
+	atomic_store(&inserted.asked, 0);
+	return false;
 }
 
-bool inserted_open(void)
+static bool environment_open_locked(void)
 {
 	static const jvmtiEventCallbacks callbacks = {.ClassFileLoadHook = on_class_file_insert,
 						      .ClassPrepare = on_class_prepare_link};
 	void *ti = NULL;
 
-	if (!inserted.ti) {
-		if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &ti, JVMTI_VERSION_1_2))
-			return false;
-		inserted.ti = ti;
-		if (!capabilities_add() ||
-		    (*inserted.ti)->SetEventCallbacks(inserted.ti, &callbacks, sizeof(callbacks)))
-			return false;
-	}
-	the_bridge.insert_calls = insert;
+	if (inserted.ti)
+		return true;
+	if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &ti, JVMTI_VERSION_1_2) || !capabilities_add(ti) ||
+	    (*(jvmtiEnv *)ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks)))
+		return false;
+	inserted.ti = ti;
 	return true;
+}
+
+/* As in support.c: JVMTI's functions for capabilities take no lock up to JDK 17. */
+static bool environment_open(void)
+{
+	bool entered = steady_enter(), ok = environment_open_locked();
+
+	steady_leave(entered);
+	return ok;
+}
+
+static bool insert_calls(void)
+{
+	return insert(INSERT_CALLS, "calls=inserted");
+}
+
+bool inserted_open(void)
+{
+	if (!environment_open())
+		return false;
+	the_bridge.insert_calls = insert_calls;
+	return true;
+}
+
+bool allocs_insert(void)
+{
+	return environment_open() && allocated_prepare() && insert(INSERT_ALLOCS, "OBJECT_ALLOC");
 }
 
 void inserted_end(void)
@@ -237,8 +279,6 @@ void inserted_end(void)
 	unsigned classes = atomic_load(&inserted.classes), methods = atomic_load(&inserted.methods);
 
 	if (classes || methods)
-		bridge_say(
-			"calls=inserted: no calls of %u classes and %u other methods were reported, because they could "
-			"not be changed",
-			classes, methods);
+		bridge_say("%u classes and %u other methods could not be changed: what they do is not reported",
+			   classes, methods);
 }

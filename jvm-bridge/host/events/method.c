@@ -12,7 +12,7 @@ static struct thread *event_thread(void)
 {
 	struct thread *t = thread_current();
 
-	return !t || t->inside || t->system || atomic_load(&the_bridge.dead) ? NULL : t;
+	return thread_may_report(t) ? t : NULL;
 }
 
 /* The receiver of that frame's method. NULL: a static method. */

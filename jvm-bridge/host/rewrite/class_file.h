@@ -22,5 +22,7 @@ void class_file_done(struct class_file *c);
 struct reader class_text(const struct class_file *c, unsigned index);
 bool class_text_is(const struct class_file *c, unsigned index, const char *text);
 bool class_names_constructor(const struct class_file *c, unsigned index); /* a CONSTANT_Methodref of <init> */
+/* A CONSTANT_Methodref of a method in whose place compiled code may make the object itself. */
+bool class_names_maker(const struct class_file *c, unsigned index);
 
 #endif

@@ -59,6 +59,13 @@ static void call_write(const struct job *j, unsigned method, struct writer *w)
 	write_u2(w, method);
 }
 
+static void alloc_write(unsigned load, unsigned method, struct writer *w)
+{
+	write_u1(w, load);
+	write_u1(w, OP_INVOKESTATIC);
+	write_u2(w, method);
+}
+
 static bool new_offset(const struct code_map *m, size_t at, int32_t offset, int32_t *ret)
 {
 	int64_t target = (int64_t)at + offset;
@@ -123,15 +130,17 @@ static int instruction_write(const struct job *j, size_t at, size_t length, stru
 {
 	uint8_t op = j->map.code[at];
 
-	if (j->map.flags[at] & AT_HANDLER)
+	if (j->map.in.calls && j->map.flags[at] & AT_HANDLER)
 		call_write(j, j->calls->caught, w);
-	if (is_return(op))
+	if (j->map.in.calls && is_return(op))
 		call_write(j, j->calls->left, w);
 	if (is_short_branch(op) || is_wide_branch(op))
 		return branch_write(j, at, w);
 	if (is_switch(op))
 		return switch_write(j, at, length, w);
 	write_bytes(w, j->map.code + at, length);
+	if (j->map.flags[at] & AT_MADE)
+		alloc_write(OP_DUP, op == OP_MULTIANEWARRAY ? j->calls->allocated_all : j->calls->allocated, w);
 	return 0;
 }
 
@@ -139,7 +148,10 @@ static int instructions_write(const struct job *j, struct writer *w)
 {
 	int r = 0;
 
-	call_write(j, j->calls->entered, w);
+	if (j->map.in.calls)
+		call_write(j, j->calls->entered, w);
+	if (j->map.in.allocs && j->map.in.object_init)
+		alloc_write(OP_ALOAD_0, j->calls->allocated, w);
 	for (size_t at = 0, n; at < j->map.size && !r; at += n) {
 		n = instruction_length(j->map.code, j->map.size, at);
 		r = instruction_write(j, at, n, w);
@@ -341,6 +353,8 @@ static int covered_find(struct job *j, const struct method_kind *kind)
 				 .n_handlers = j->parts.n_handlers,
 				 .class_file = j->c};
 
+	if (!j->map.in.calls)
+		return 0;
 	if (kind->constructor)
 		return constructor_cover(&j->map, &of);
 	for (size_t at = 0; at < j->map.size; at++)
@@ -365,15 +379,25 @@ static int job_write(struct job *j, struct writer *w)
 	return r ? r : attributes_write(j, w);
 }
 
+static bool is_changed(const struct code_map *m)
+{
+	for (size_t at = 0; at < m->size; at++)
+		if (m->flags[at] & AT_MADE)
+			return true;
+	return map_begin(m);
+}
+
 int code_rewrite(const struct class_file *c, struct reader code, const struct method_kind *kind,
 		 const struct call_constants *calls, struct writer *ret)
 {
-	struct job j = {.c = c, .calls = calls};
+	struct job j = {.c = c, .calls = calls, .map.in = kind->in};
 	int r = parts_read(c, code, &j.parts);
 
 	if (r)
 		return r;
-	r = code_map_make(&j.map, j.parts.code.p, j.parts.code.size, j.parts.handlers, j.parts.n_handlers);
+	r = code_map_make(&j.map, c, j.parts.code, j.parts.handlers, j.parts.n_handlers);
+	if (!r && !is_changed(&j.map))
+		r = -ENOENT;
 	if (!r && j.parts.max_stack + 1 > UINT16_MAX)
 		r = -E2BIG;
 	if (!r)

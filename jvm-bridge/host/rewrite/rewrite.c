@@ -1,4 +1,4 @@
-/* Inserting calls into all methods of a class file. */
+/* Inserting calls into the methods of a class file. */
 #include "jvm-bridge/host/rewrite/rewrite.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum {
 	CONSTANT_NAME_AND_TYPE = 12
 };
 
-/* The constants that are added, in this order; then a number for each method. */
+/* The constants that are added, in this order; then the numbers. */
 enum {
 	ADD_CLASS_NAME,
 	ADD_CLASS,
@@ -24,7 +24,10 @@ enum {
 	ADD_THROWABLE_NAME = ADD_CAUGHT + 3,
 	ADD_THROWABLE,
 	ADD_FRAMES,
-	ADDED,
+	ADD_ALLOC_TYPE,
+	ADD_ALLOCATED,
+	ADD_ALLOCATED_ALL = ADD_ALLOCATED + 3,
+	ADDED = ADD_ALLOCATED_ALL + 3,
 };
 
 enum { HEAD_VERSION = 8 /* magic, versions */, INTEGER_SIZE = 5, PUBLIC_FINAL = 0x31, PUBLIC_STATIC_NATIVE = 0x109 };
@@ -49,10 +52,10 @@ static void pair_write(struct writer *w, unsigned tag, unsigned first, unsigned 
 	write_u2(w, second);
 }
 
-static void method_write(struct writer *w, unsigned base, unsigned at, const char *name)
+static void method_write(struct writer *w, unsigned base, unsigned at, const char *name, unsigned type)
 {
 	utf8_write(w, name);
-	pair_write(w, CONSTANT_NAME_AND_TYPE, base + at, base + ADD_TYPE);
+	pair_write(w, CONSTANT_NAME_AND_TYPE, base + at, base + type);
 	pair_write(w, CONSTANT_METHODREF, base + ADD_CLASS, base + at + 1);
 }
 
@@ -62,12 +65,15 @@ static void constants_write(struct writer *w, unsigned base)
 	utf8_write(w, CALLS_CLASS);
 	class_write(w, base + ADD_CLASS_NAME);
 	utf8_write(w, CALLS_TYPE);
-	method_write(w, base, ADD_ENTERED, CALLS_ENTERED);
-	method_write(w, base, ADD_LEFT, CALLS_LEFT);
-	method_write(w, base, ADD_CAUGHT, CALLS_CAUGHT);
+	method_write(w, base, ADD_ENTERED, CALLS_ENTERED, ADD_TYPE);
+	method_write(w, base, ADD_LEFT, CALLS_LEFT, ADD_TYPE);
+	method_write(w, base, ADD_CAUGHT, CALLS_CAUGHT, ADD_TYPE);
 	utf8_write(w, "java/lang/Throwable");
 	class_write(w, base + ADD_THROWABLE_NAME);
 	utf8_write(w, "StackMapTable");
+	utf8_write(w, CALLS_ALLOC_TYPE);
+	method_write(w, base, ADD_ALLOCATED, CALLS_ALLOCATED, ADD_ALLOC_TYPE);
+	method_write(w, base, ADD_ALLOCATED_ALL, CALLS_ALLOCATED_ALL, ADD_ALLOC_TYPE);
 }
 
 static unsigned arguments_count(struct reader type)
@@ -90,11 +96,13 @@ static unsigned arguments_count(struct reader type)
 static int code_or_copy(struct rewriting *r, const struct class_file *c, struct reader code,
 			const struct method_kind *kind)
 {
-	unsigned base = c->n_constants, number = base + ADDED + r->methods;
+	unsigned base = c->n_constants, number = base + ADDED + r->numbers;
 	const struct call_constants calls = {.entered = base + ADD_ENTERED + 2,
 					     .left = base + ADD_LEFT + 2,
 					     .caught = base + ADD_CAUGHT + 2,
 					     .throwable = base + ADD_THROWABLE,
+					     .allocated = base + ADD_ALLOCATED + 2,
+					     .allocated_all = base + ADD_ALLOCATED_ALL + 2,
 					     .frames = base + ADD_FRAMES,
 					     .number = number};
 	size_t before = r->body.size;
@@ -108,10 +116,11 @@ static int code_or_copy(struct rewriting *r, const struct class_file *c, struct 
 	if (!bad) {
 		put_u4(r->body.p + before, (uint32_t)(r->body.size - before - 4));
 		r->methods++;
+		r->numbers += kind->in.calls;
 		return 0;
 	}
 	r->body.size = before;
-	r->left_out++;
+	r->left_out += bad != -ENOENT;
 	write_u4(&r->body, (uint32_t)code.size);
 	write_bytes(&r->body, code.p, code.size);
 	return 0;
@@ -147,10 +156,14 @@ static int members_copy(struct rewriting *r, const struct class_file *c, struct 
 	write_u2(&r->body, n);
 	for (; n && !in->bad && !bad; n--) {
 		uint32_t flags = read_u2(in), name = read_u2(in), type = read_u2(in);
-		struct method_kind kind = {.constructor = methods && class_text_is(c, name, "<init>")};
+		struct method_kind kind = {
+			.in = {.calls = r->what & INSERT_CALLS, .allocs = r->what & INSERT_ALLOCS},
+			.constructor = methods && class_text_is(c, name, "<init>"),
+		};
 
 		if (kind.constructor)
 			kind.arguments = arguments_count(class_text(c, type));
+		kind.in.object_init = kind.constructor && r->is_object;
 		write_u2(&r->body, flags);
 		write_u2(&r->body, name);
 		write_u2(&r->body, type);
@@ -169,6 +182,7 @@ static int body_copy(struct rewriting *r, const struct class_file *c)
 
 	if (in.bad)
 		return -EINVAL;
+	r->is_object = !get_u2(start + 4); /* no superclass */
 	write_bytes(&r->body, start, 6);
 	write_u2(&r->body, n);
 	write_bytes(&r->body, interfaces, 2 * (size_t)n);
@@ -182,12 +196,12 @@ static int body_copy(struct rewriting *r, const struct class_file *c)
 	return bad;
 }
 
-int rewriting_begin(struct rewriting *r, const uint8_t *data, size_t size)
+int rewriting_begin(struct rewriting *r, unsigned what, const uint8_t *data, size_t size)
 {
 	struct class_file c;
 	int bad;
 
-	*r = (struct rewriting){0};
+	*r = (struct rewriting){.what = what};
 	bad = class_file_open(&c, data, size);
 	if (!bad && c.n_constants + ADDED >= CONSTANTS_MAX)
 		bad = -E2BIG;
@@ -196,14 +210,14 @@ int rewriting_begin(struct rewriting *r, const uint8_t *data, size_t size)
 	if (!bad)
 		constants_write(&r->constants, c.n_constants);
 	r->head = (struct reader){.p = data, .size = c.body};
-	r->n_constants = c.n_constants + ADDED + r->methods;
+	r->n_constants = c.n_constants + ADDED + r->numbers;
 	class_file_done(&c);
 	return !bad && (r->body.failed || r->constants.failed) ? -ENOMEM : bad;
 }
 
 size_t rewriting_size(const struct rewriting *r)
 {
-	return r->head.size + r->constants.size + INTEGER_SIZE * (size_t)r->methods + r->body.size;
+	return r->head.size + r->constants.size + INTEGER_SIZE * (size_t)r->numbers + r->body.size;
 }
 
 void rewriting_write(const struct rewriting *r, uint32_t first, uint8_t *to)
@@ -213,7 +227,7 @@ void rewriting_write(const struct rewriting *r, uint32_t first, uint8_t *to)
 	to += r->head.size;
 	memcpy(to, r->constants.p, r->constants.size);
 	to += r->constants.size;
-	for (unsigned i = 0; i < r->methods; i++, to += INTEGER_SIZE) {
+	for (unsigned i = 0; i < r->numbers; i++, to += INTEGER_SIZE) {
 		*to = CONSTANT_INTEGER;
 		put_u4(to + 1, first + i);
 	}
@@ -229,39 +243,44 @@ void rewriting_done(struct rewriting *r)
 
 /* CALLS_CLASS. */
 
-enum { OF_CLASS_NAME = 1, OF_CLASS, OF_OBJECT_NAME, OF_OBJECT, OF_TYPE, OF_ENTERED, OF_LEFT, OF_CAUGHT, OF_END };
+enum { OF_CLASS_NAME = 1, OF_CLASS, OF_OBJECT_NAME, OF_OBJECT, OF_METHODS /* of each its name and its type */ };
 enum { MAGIC = 0xcafebabe, VERSION = 49 };
 
-static void native_write(struct writer *w, unsigned name)
-{
-	write_u2(w, PUBLIC_STATIC_NATIVE);
-	write_u2(w, name);
-	write_u2(w, OF_TYPE);
-	write_u2(w, 0);
-}
+static const struct {
+	const char *name, *type;
+} natives[] = {{CALLS_ENTERED, CALLS_TYPE},
+	       {CALLS_LEFT, CALLS_TYPE},
+	       {CALLS_CAUGHT, CALLS_TYPE},
+	       {CALLS_ALLOCATED, CALLS_ALLOC_TYPE},
+	       {CALLS_ALLOCATED_ALL, CALLS_ALLOC_TYPE}};
+
+enum { NATIVES = sizeof(natives) / sizeof(*natives) };
 
 int calls_class_write(struct writer *w)
 {
 	*w = (struct writer){0};
 	write_u4(w, MAGIC);
 	write_u4(w, VERSION);
-	write_u2(w, OF_END);
+	write_u2(w, OF_METHODS + 2 * NATIVES);
 	utf8_write(w, CALLS_CLASS);
 	class_write(w, OF_CLASS_NAME);
 	utf8_write(w, "java/lang/Object");
 	class_write(w, OF_OBJECT_NAME);
-	utf8_write(w, CALLS_TYPE);
-	utf8_write(w, CALLS_ENTERED);
-	utf8_write(w, CALLS_LEFT);
-	utf8_write(w, CALLS_CAUGHT);
+	for (unsigned i = 0; i < NATIVES; i++) {
+		utf8_write(w, natives[i].name);
+		utf8_write(w, natives[i].type);
+	}
 	write_u2(w, PUBLIC_FINAL);
 	write_u2(w, OF_CLASS);
 	write_u2(w, OF_OBJECT);
 	write_u4(w, 0); /* interfaces, fields */
-	write_u2(w, 3);
-	native_write(w, OF_ENTERED);
-	native_write(w, OF_LEFT);
-	native_write(w, OF_CAUGHT);
+	write_u2(w, NATIVES);
+	for (unsigned i = 0; i < NATIVES; i++) {
+		write_u2(w, PUBLIC_STATIC_NATIVE);
+		write_u2(w, OF_METHODS + 2 * i);
+		write_u2(w, OF_METHODS + 2 * i + 1);
+		write_u2(w, 0);
+	}
 	write_u2(w, 0);
 	return w->failed ? -ENOMEM : 0;
 }

@@ -14,6 +14,7 @@ enum {
 	DEPTH_FIRST = 128, /* until an agent says how many frames it wants */
 	KEPT = 4, /* stacks of a thread that wait to be shown */
 	FDS = 1 << 16,
+	NATIVE = -3, /* in the place of a bytecode index, by AsyncGetCallTrace */
 };
 
 #define PERIOD_FIRST 10000000u /* ns, until two suspensions have been seen */
@@ -311,8 +312,30 @@ jboolean stacks_has_run(JNIEnv *env)
 	return is_any(s) ? JNI_TRUE : JNI_FALSE;
 }
 
+static bool is_enter(jmethodID method)
+{
+	static _Atomic(jmethodID) enter; /* jdk.internal.vm.Continuation.enterSpecial() */
+	jmethodID known = atomic_load(&enter);
+	char *name = NULL;
+
+	if (!known && !(*all.ti)->GetMethodName(all.ti, method, &name, NULL, NULL) && !strcmp(name, "enterSpecial"))
+		atomic_store(&enter, known = method);
+	bridge_free(name);
+	return method == known;
+}
+
+/* The frames of a carrier that belong to its virtual thread: the others are the scheduler's. All, if it has none. */
+static jint virtual_frames(const JVMPI_CallFrame *frames, jint n)
+{
+	for (jint i = 0; i < n; i++)
+		if (frames[i].lineno == NATIVE && is_enter(frames[i].method_id))
+			return i;
+	return n;
+}
+
 void stacks_trace_get(JVMPI_CallTrace *trace, jint depth)
 {
+	struct thread *t = thread_find(trace->env_id);
 	struct stacks *s = stacks_of(trace->env_id);
 	const struct taken *shown;
 
@@ -323,6 +346,8 @@ void stacks_trace_get(JVMPI_CallTrace *trace, jint depth)
 		atomic_store(&all.depth, depth < FRAMES_MAX ? depth : FRAMES_MAX);
 	trace->num_frames = shown->n < 0 ? 0 : shown->n < depth ? shown->n : depth;
 	memcpy(trace->frames, shown->frames, (size_t)trace->num_frames * sizeof(*trace->frames));
+	if (atomic_load(&t->carrier) == CARRIER_YES)
+		trace->num_frames = virtual_frames(trace->frames, trace->num_frames);
 	trace_lines(trace->frames, trace->num_frames);
 }
 

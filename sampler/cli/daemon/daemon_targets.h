@@ -11,15 +11,15 @@
 struct daemon_target {
 	pid_t pid;
 	uint64_t since_s; /* CLOCK_REALTIME */
-	uint32_t hz; /* samples for each second of CPU time; 0: various */
+	uint32_t hz; /* samples per second of CPU time; 0: it varies */
 	char service[128];
 };
 
 typedef VEC(struct daemon_target) daemon_targets;
 
 /*
- * Asks the daemon; without one, or without the right to ask it, there are none. Processes that have ended, and those whose PID is another
- * process's by now, are left out.
+ * Asks the daemon. The result is empty if there is no daemon, or if it may not be asked. Processes that have ended, and
+ * those whose PID now belongs to another process, are left out.
  */
 void daemon_targets_read(const char *socket, daemon_targets *ret);
 const struct daemon_target *daemon_targets_find(const daemon_targets *t,

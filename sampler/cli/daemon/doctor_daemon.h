@@ -3,7 +3,10 @@
 
 struct checks;
 
-/* Is there a daemon, does it answer, how large is its history, and has it gaps? socket NULL: the usual one. */
+/*
+ * Checks whether there is a daemon, whether it answers, how large its history is, and whether it has gaps. socket NULL:
+ * the default one.
+ */
 void doctor_daemon(struct checks *c, const char *socket);
 
 #endif

@@ -59,6 +59,8 @@ int history_take(struct history *h, const struct option_spec *s, const char *arg
 		h->until = arg;
 	else if (strcmp(s->name, "against") == 0)
 		h->against = arg;
+	else if (strcmp(s->name, "event") == 0)
+		h->event = arg;
 	else if (strcmp(s->name, "store") == 0)
 		h->store = arg;
 	else if (strcmp(s->name, "socket") == 0)
@@ -159,6 +161,10 @@ static int ask(const struct history *h, struct history_range *g, struct err *err
 		buf_add_z(&b, "=");
 		add_escaped(&b, h->labels[i].value);
 	}
+	if (h->event) {
+		buf_add_z(&b, "&event=");
+		add_escaped(&b, h->event);
+	}
 	if (b.failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	g->answer = memfd_create("answer", MFD_CLOEXEC);
@@ -198,7 +204,7 @@ int history_open(struct history *h, struct err *err)
 		struct history_range *g = &h->ranges[i];
 		const struct store_query q = {.from_ns = g->from_ns,
 					      .to_ns = g->to_ns,
-					      .event = "cpu",
+					      .event = h->event ? h->event : "cpu",
 					      .labels = h->labels,
 					      .n_labels = h->n_labels};
 

@@ -13,22 +13,23 @@ struct option_spec;
 struct store_view;
 
 /*
- * What the daemon has kept, in place of files: the options --since, --until, --service, --label, --store, --socket, and for two ranges
- * --against.
+ * Reads the daemon's history instead of files: the options --since, --until, --service, --label, --event, --store,
+ * --socket and, for two ranges, --against.
  */
 enum { HISTORY_LABELS = 16, HISTORY_NAME = 64 };
 
 struct history_range {
 	uint64_t from_ns, to_ns;
-	char name[HISTORY_NAME]; /* for people: "2026-11-24 03:00:00 for 600 s" */
+	char name[HISTORY_NAME]; /* for messages: "2026-11-24 03:00:00 for 600 s" */
 	struct store_view *view; /* of --store */
-	int fd, answer; /* else the daemon's socket; a file in memory for its answer, which may be in gzip */
+	int fd, answer; /* without --store: the daemon's socket; a file in memory for its answer, which may be in gzip */
 };
 
 struct history {
 	const char *since, *until, *against; /* as given */
 	struct label labels[HISTORY_LABELS]; /* owned: one string each */
 	size_t n_labels;
+	const char *event; /* NULL: cpu */
 	const char *store, *socket;
 	bool given; /* any of the options */
 
@@ -39,8 +40,8 @@ struct history {
 /* Stores the option, if it is one of these. 1; 0: it is another; -EINVAL. */
 int history_take(struct history *h, const struct option_spec *s, const char *arg, struct err *err);
 /*
- * When all options are there: does it make sense? two: the second range is as long as the first, and begins at --against, by default
- * such that it ends where the first begins. -EINVAL.
+ * Checks the options once all were read. two: there is a second range. It is as long as the first and begins at
+ * --against; by default, it ends where the first one begins. -EINVAL.
  */
 int history_check(struct history *h, bool two, struct err *err);
 

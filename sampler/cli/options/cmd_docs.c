@@ -81,7 +81,7 @@ static const struct cmd_doc docs[] = {
 	 report_option_specs, report_statuses},
 	{"diff", "compare two sets of profiles; a gate for CI", diff_usage,
 	 "Compares shares of samples, method by method, and lists what changed by more than chance explains, "
-	 "the surest first. With three or more files on each side, it takes into account how much runs of the same "
+	 "most certain first. With three or more files on each side, it takes into account how much runs of the same "
 	 "program differ. "
 	 "EXPR is [any] self(METHOD) or total(METHOD), > or <, and a change: +3pt (points of share) or "
 	 "-10% (of the share before); METHOD as in report, * and ** included.",
@@ -97,8 +97,8 @@ static const struct cmd_doc docs[] = {
 	 "mark if they cannot be read), uptime, main class or jar, and the container by its cgroup.",
 	 list_option_specs, list_statuses},
 	{"daemon", "sample every JVM of this host, all the time", daemon_usage,
-	 "Samples every JVM of this host from its start on, 49 times a second by default, and keeps what it "
-	 "counts in /var/lib/jsampler, so that report --since, or a request to its socket, tells what a "
+	 "Samples every JVM of this host from its start on, 49 times a second by default, and keeps the "
+	 "counts in /var/lib/jsampler, so that report --since, or a request to its socket, shows what a "
 	 "program did some time ago.",
 	 daemon_option_specs, daemon_statuses},
 	{"capture", "have the daemon record one program at a higher frequency", capture_usage,

@@ -51,6 +51,7 @@ const struct option_spec doctor_option_specs[] = {
 #define OF_HISTORY \
 	{0, "service", "PATTERN", "with --since: only programs of that service", "all"}, \
 	{0, "label", "KEY=PATTERN", "with --since: only programs with that label; repeatable", NULL}, \
+	{0, "event", "cpu|wall", "with --since: wall: all threads, if a rule says wall = yes", "cpu"}, \
 	{0, "store", "DIR", "with --since: read the files of a daemon, running or not", NULL}, \
 	{0, "socket", "FILE", "with --since: the daemon's socket", "/run/jsampler/jsampler.sock"}
 /* clang-format on */

@@ -2,20 +2,15 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <regex.h>
 #include <signal.h>
 #include <string.h>
 
 #include "sampler/cli/options/hints.h"
+#include "sampler/cli/options/record_values.h"
 #include "sampler/engine/engine.h"
 #include "sampler/engine/frequency.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
-
-/* Higher rates cost more than they are worth, and come near the kernel's limit. */
-#define MAX_HZ 10000
-#define SECOND_NS UINT64_C(1000000000)
-#define MIN_PAUSE_NS UINT64_C(50000) /* stopping a thread may take this long */
 
 const struct option_spec record_option_specs[] = {
 	{'p', "pid", "PID", "process to sample (repeat, or separate by commas)", NULL},
@@ -54,257 +49,6 @@ const struct option_spec record_option_specs[] = {
 	{0, NULL, NULL, NULL, NULL},
 };
 
-static int parse_pid(const char *text, struct record_options *o, struct err *err)
-{
-	uint64_t pid;
-
-	if (parse_u64(text, 1, INT32_MAX, &pid) < 0)
-		return err_set(err, -EINVAL, "'%s' is not a PID", text);
-	for (size_t i = 0; i < o->n_pids; i++)
-		if (o->pids[i] == (pid_t)pid)
-			return 0; /* duplicate */
-	if (o->n_pids == MAX_PIDS)
-		return err_set(err, -EINVAL, "more than %d PIDs", MAX_PIDS);
-	o->pids[o->n_pids++] = (pid_t)pid;
-	return 0;
-}
-
-/* "1,2,3" */
-static int parse_pids(const char *text, struct record_options *o, struct err *err)
-{
-	char one[24];
-	int r = 0;
-
-	if (!*text)
-		return err_set(err, -EINVAL, "-p needs a PID");
-	for (size_t n; *text && r == 0; text += n) {
-		text += strspn(text, ",");
-		n = strcspn(text, ",");
-		snprintf(one, sizeof(one), "%.*s", (int)n, text);
-		r = n ? parse_pid(one, o, err) : 0;
-	}
-	return r;
-}
-
-static int parse_freq(const char *text, struct record_options *o, struct err *err)
-{
-	uint64_t hz;
-
-	if (parse_u64(text, 1, MAX_HZ, &hz) < 0)
-		return err_set(err, -EINVAL, "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
-	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
-	o->period_ns = frequency_period_ns(hz);
-	return 0;
-}
-
-static int parse_interval(const char *text, struct record_options *o, struct err *err)
-{
-	uint64_t ns;
-
-	if (parse_duration(text, &ns) < 0)
-		return err_set(err, -EINVAL, "-i %s: a time with its unit, such as 10ms or 500us", text);
-	if (ns < SECOND_NS / MAX_HZ || ns > SECOND_NS)
-		return err_set(err, -EINVAL, "-i %s: from 100us to 1s; a number without a unit is seconds", text);
-	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
-	o->period_ns = ns;
-	return 0;
-}
-
-static int check_regex(const char *option, const char *text, struct err *err)
-{
-	char why[120];
-	regex_t re;
-	int r = regcomp(&re, text, REG_EXTENDED | REG_NOSUB);
-
-	if (r == 0) {
-		regfree(&re);
-		return 0;
-	}
-	regerror(r, &re, why, sizeof(why));
-	return err_set(err, -EINVAL, "--%s '%s': %s", option, text, why);
-}
-
-static int add_filter(const char *option, const char *text, const char **list, size_t *n, struct err *err)
-{
-	if (*n == MAX_FILTERS)
-		return err_set(err, -EINVAL, "more than %d --%s", MAX_FILTERS, option);
-	list[(*n)++] = text;
-	return check_regex(option, text, err);
-}
-
-static int add_output(const char *path, struct record_options *o, struct err *err)
-{
-	if (!*path)
-		return err_set(err, -EINVAL, "-o needs the name of a file");
-	if (o->n_outputs == MAX_OUTPUTS)
-		return err_set(err, -EINVAL, "more than %d outputs", MAX_OUTPUTS);
-	o->outputs[o->n_outputs++] = path;
-	return hints_check_output(path, err);
-}
-
-static int parse_depth(const char *text, struct record_options *o, struct err *err)
-{
-	uint64_t n;
-
-	if (parse_u64(text, 1, 65536, &n) < 0)
-		return err_set(err, -EINVAL, "--depth %s: a number from 1 to 65536", text);
-	o->session.profile.depth = (uint32_t)n;
-	return 0;
-}
-
-static int parse_slices(const char *text, struct record_options *o, struct err *err)
-{
-	if (parse_duration(text, &o->session.slice_ns) < 0)
-		return err_set(err, -EINVAL, "--slices %s: a time such as 1s or 500ms", text);
-	if (o->session.slice_ns < SECOND_NS / 100)
-		return err_set(err, -EINVAL, "--slices %s: 10ms or more", text);
-	return 0;
-}
-
-static int parse_engine(const char *text, struct record_options *o, struct err *err)
-{
-	static const struct engine_ops *const engines[] = {&engine_perf_ops, &engine_suspend_ops};
-
-	o->session.engine = NULL;
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (strcmp(text, engines[i]->name) == 0)
-			o->session.engine = engines[i];
-	return o->session.engine ? 0 : err_set(err, -EINVAL, "--engine %s: perf or suspend", text);
-}
-
-static int parse_max_pause(const char *text, uint64_t *ret, struct err *err)
-{
-	if (parse_duration(text, ret) < 0 || *ret < MIN_PAUSE_NS || *ret > SECOND_NS)
-		return err_set(err, -EINVAL, "--max-pause %s: a time from 50us to 1s, such as 2ms", text);
-	return 0;
-}
-
-static int parse_event(const char *text, struct record_options *o, struct err *err)
-{
-	if (strcmp(text, "cpu:u") == 0 || strcmp(text, "cpu-clock:u") == 0)
-		return err_set(err, -EINVAL, "'-e %s': write -e cpu --no-kernel", text);
-	o->session.engine_options.event = strcmp(text, "cpu-clock") == 0 ? "cpu" : text;
-	return hints_check_event(text, err);
-}
-
-static int parse_bridge(const char *text, enum bridge_mode *ret, struct err *err)
-{
-	static const char *const modes[] = {[BRIDGE_AUTO] = "auto", [BRIDGE_ON] = "on", [BRIDGE_OFF] = "off"};
-
-	for (int i = 0; i <= BRIDGE_OFF; i++) {
-		if (strcmp(text, modes[i]) != 0)
-			continue;
-		*ret = (enum bridge_mode)i;
-		return 0;
-	}
-	return err_set(err, -EINVAL, "--bridge %s: auto, on or off", text);
-}
-
-static int parse_symbols(const char *text, bool *ret, struct err *err)
-{
-	*ret = strcmp(text, "bridge") == 0;
-	return *ret || strcmp(text, "vm") == 0 ? 0 : err_set(err, -EINVAL, "--symbols %s: vm or bridge", text);
-}
-
-/* In a table of options, but not parsed. */
-static int not_parsed(const struct option_spec *s, struct err *err)
-{
-	return err_set(err, -ENOSYS, "--%s has no effect in this version of jsampler", s->name);
-}
-
-static int parse_value(const struct option_spec *s, const char *arg, struct record_options *o, struct err *err)
-{
-	const char *n = s->name;
-
-	if (strcmp(n, "pid") == 0)
-		return parse_pids(arg, o, err);
-	if (strcmp(n, "freq") == 0 || strcmp(n, "rate") == 0)
-		return parse_freq(arg, o, err);
-	if (strcmp(n, "interval") == 0)
-		return parse_interval(arg, o, err);
-	if (strcmp(n, "event") == 0)
-		return parse_event(arg, o, err);
-	if (strcmp(n, "engine") == 0)
-		return parse_engine(arg, o, err);
-	if (strcmp(n, "max-pause") == 0)
-		return parse_max_pause(arg, &o->session.engine_options.max_pause_ns, err);
-	if (strcmp(n, "output") == 0)
-		return add_output(arg, o, err);
-	if (strcmp(n, "include") == 0)
-		return add_filter(n, arg, o->include, &o->n_include, err);
-	if (strcmp(n, "exclude") == 0)
-		return add_filter(n, arg, o->exclude, &o->n_exclude, err);
-	if (strcmp(n, "include-threads") == 0)
-		return check_regex(n, o->session.include_threads = arg, err);
-	if (strcmp(n, "bridge") == 0)
-		return parse_bridge(arg, &o->session.bridge, err);
-	if (strcmp(n, "symbols") == 0)
-		return parse_symbols(arg, &o->session.show.bridge_symbols, err);
-	if (strcmp(n, "depth") == 0)
-		return parse_depth(arg, o, err);
-	if (strcmp(n, "slices") == 0)
-		return parse_slices(arg, o, err);
-	if (strcmp(n, "format") == 0)
-		return hints_check_format(o->format = arg, err);
-	if (strcmp(n, "duration") == 0)
-		return parse_duration(arg, &o->duration_ns) == 0 ?
-			       0 :
-			       err_set(err, -EINVAL, "-d %s: a time such as 30, 30s, 5m or 1h", arg);
-	if (strcmp(n, "max-memory") == 0)
-		return parse_size(arg, &o->session.profile.max_bytes) == 0 ?
-			       0 :
-			       err_set(err, -EINVAL, "--max-memory %s: a size such as 256M", arg);
-	if (strcmp(n, "count") == 0)
-		return parse_u64(arg, 1, UINT64_MAX >> 1, &o->event_count) == 0 ?
-			       0 :
-			       err_set(err, -EINVAL, "-c %s: a number of events, at least 1", arg);
-	return not_parsed(s, err);
-}
-
-static int set_flag(const struct option_spec *s, struct record_options *o, struct err *err)
-{
-	static const struct {
-		const char *name;
-		size_t offset;
-	} flags[] = {
-		{"children", offsetof(struct record_options, children)},
-		{"no-children", offsetof(struct record_options, no_children)},
-		{"only-jvm", offsetof(struct record_options, session.only_jvm)},
-		{"threads", offsetof(struct record_options, session.show.thread_root)},
-		{"states", offsetof(struct record_options, session.show.state_root)},
-		{"lines", offsetof(struct record_options, session.show.lines)},
-		{"raw-names", offsetof(struct record_options, session.show.raw_names)},
-		{"no-annotate", offsetof(struct record_options, no_annotate)},
-		{"command-line", offsetof(struct record_options, session.command_line)},
-		{"quiet", offsetof(struct record_options, quiet)},
-		{"help", offsetof(struct record_options, help)},
-		{"version", offsetof(struct record_options, version)},
-	};
-
-	if (strcmp(s->name, "verbose") == 0) {
-		o->verbose++;
-		return 0;
-	}
-	if (strcmp(s->name, "no-kernel") == 0) {
-		o->session.engine_options.kernel = false;
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (strcmp(s->name, flags[i].name) != 0)
-			continue;
-		*(bool *)((char *)o + flags[i].offset) = true;
-		return 0;
-	}
-	return not_parsed(s, err);
-}
-
-int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err)
-{
-	return s->arg ? parse_value(s, optarg, o, err) : set_flag(s, o, err);
-}
-
 static bool is_process(uint64_t pid)
 {
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
@@ -326,7 +70,7 @@ static int parse_target(const char *arg, struct record_options *o, struct err *e
 	uint64_t pid;
 
 	if (parse_u64(arg, 1, INT32_MAX, &pid) == 0)
-		return o->n_pids ? extra_number(arg, pid, o, err) : parse_pid(arg, o, err);
+		return o->n_pids ? extra_number(arg, pid, o, err) : record_value_pid(arg, o, err);
 	if (o->target_name)
 		return err_set(err, -EINVAL,
 			       "only one process can be given by name, not both '%.80s' and '%.80s' "

@@ -79,7 +79,5 @@ struct record_options {
  * borrowed from argv.
  */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err *err);
-/* Stores one option from option_next(), for commands that share some with record. */
-int record_option_take(const struct option_spec *s, struct record_options *o, struct err *err);
 
 #endif

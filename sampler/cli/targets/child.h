@@ -14,15 +14,16 @@ struct child {
 	pid_t pid;
 	int gate; /* if closed without a byte, the child exits */
 	int exec_error; /* receives the errno of a failed execve() */
-	int end; /* a pipe on which its parent says how it has ended; -1: this process is the parent */
+	int end; /* a pipe on which its parent reports how it ended; -1: this process is the parent */
 	int pidfd; /* in case the parent ends first; -1: the kernel has no pidfds. Only if end is not -1 */
 };
 
 int child_start(char **command, struct child *ret, struct err *err);
 
 /*
- * The same in two processes: one that makes the pipes and uses struct child, and a child of that, which is the command's parent. Whoever
- * descends from the first may trace the command under Yama's ptrace_scope 1, and from the second, what the command starts too.
+ * The same with two processes: the first one makes the pipes and uses struct child; the second one, its child, is the
+ * command's parent. If Yama's ptrace_scope is 1, descendants of the first process may trace the command, and
+ * descendants of the second one may also trace what the command starts.
  */
 struct child_parent {
 	char **command;
@@ -31,14 +32,14 @@ struct child_parent {
 	int gate, report, end; /* the other ends of its pipes */
 };
 
-/* In the first one; child_know() once the second one runs. 0 or -errno. */
+/* In the first process; child_know() is called once the second one runs. 0 or -errno. */
 int child_prepare(char **command, struct child *ret, struct child_parent *p, struct err *err);
 int child_know(struct child *c, struct child_parent *p, struct err *err);
-/* In the second one. 0 or -errno. */
+/* In the second process. 0 or -errno. */
 int child_parent_start(void *p, pid_t *ret);
-int child_parent_watch(void *p); /* a thread passes on how it ends */
+int child_parent_watch(void *p); /* starts a thread that reports how it ends */
 void child_parent_end(void *p); /* waits for it if it has ended */
-/* Poll it if it is not -1; SIGCHLD tells the end otherwise. */
+/* To be polled if it is not -1; otherwise SIGCHLD reports the end. */
 int child_end_fd(const struct child *c);
 
 /* Lets it run. -errno, with a message, if the command cannot be executed. */

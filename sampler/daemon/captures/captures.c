@@ -16,16 +16,17 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* What is known of captures that have no file: those that run, and the last ones that failed. */
+/* Captures without a file: those that run, and the last ones that failed. */
 enum { KNOWN = 32, WAIT_S = 2 };
 
-/* The other end may forget a capture: it ends this long after it should have. */
+/* If the other end forgets a capture, it is ended this long after it was due. */
 #define LATE_S 60
 
 struct known {
 	struct capture c; /* id 0: not used */
 	bool asked; /* the first process has not answered yet */
-	struct named_builder *sum; /* of its pieces; NULL: none has come */
+	int refusal; /* refused because others run: -EALREADY: a capture of the same process; -EBUSY: too many */
+	struct named_builder *sum; /* the merged pieces; NULL: none has arrived */
 	uint64_t duration_ns, bytes;
 };
 
@@ -70,7 +71,7 @@ void captures_free(struct captures *c)
 	free(c);
 }
 
-/* --- those that are known; with the lock --- */
+/* --- the list; call with the lock held --- */
 
 static bool is_running(const struct known *k)
 {
@@ -106,7 +107,7 @@ static void end_late(struct captures *c)
 	}
 }
 
-/* Takes the place of the one that failed longest ago. NULL: too many run. */
+/* Replaces the one that failed longest ago. NULL: too many are running. */
 static struct known *add(struct captures *c, const struct capture_request *r)
 {
 	struct known *free_one = NULL;
@@ -170,12 +171,12 @@ static int ask(struct captures *c, const struct capture_request *r, uint64_t *re
 	id = k->c.id;
 	if (c->ask(c->ctx, id, r) < 0)
 		fail(c, k, "the daemon's first process cannot be asked");
-	c->asking = true; /* at most one thread, so that the others can answer other requests */
+	c->asking = true; /* at most one thread, so that the others can answer requests */
 	wait_for_answer(c, id);
 	c->asking = false;
 	k = find(c, id);
 	*ret_id = id;
-	return k && k->c.state == CAPTURE_FAILED ? err_set(err, -ENODATA, "%s", k->c.why) : 0;
+	return k && k->c.state == CAPTURE_FAILED ? err_set(err, k->refusal ? k->refusal : -ENODATA, "%s", k->c.why) : 0;
 }
 
 int captures_start(struct captures *c, const struct capture_request *r, uint64_t *ret_id, struct err *err)
@@ -202,14 +203,16 @@ void captures_began(struct captures *c, uint64_t id)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void captures_refused(struct captures *c, uint64_t id, const char *why)
+void captures_refused(struct captures *c, uint64_t id, int code, const char *why)
 {
 	struct known *k;
 
 	pthread_mutex_lock(&c->lock);
 	k = find(c, id);
-	if (k && is_running(k))
+	if (k && is_running(k)) {
+		k->refusal = code == -EALREADY || code == -EBUSY ? code : 0;
 		fail(c, k, why);
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 

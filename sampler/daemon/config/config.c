@@ -105,7 +105,7 @@ static int begin(struct loading *l)
 	return 0;
 }
 
-/* `file`: name for everything that was read. */
+/* `file`: a name for all files together. */
 static int end(struct loading *l, const char *file, struct config **ret)
 {
 	struct err err;

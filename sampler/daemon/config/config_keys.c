@@ -89,7 +89,7 @@ static int set_bool(void *field, size_t size, uint64_t min, uint64_t max, const 
 	return config_parse_bool(value, field);
 }
 
-/* What is planned, and not there yet. */
+/* Keys that are planned, but not implemented. */
 static int set_no(void *field, size_t size, uint64_t min, uint64_t max, const char *value)
 {
 	(void)field, (void)size, (void)min, (void)max;

@@ -46,6 +46,11 @@ static int set_sample(struct rule_choice *c, const char *value)
 	return 0;
 }
 
+static int set_wall(struct rule_choice *c, const char *value)
+{
+	return config_parse_bool(value, &c->wall);
+}
+
 static int set_frequency(struct rule_choice *c, const char *value)
 {
 	uint64_t hz;
@@ -54,13 +59,6 @@ static int set_frequency(struct rule_choice *c, const char *value)
 	if (r == 0)
 		c->frequency = (uint32_t)hz;
 	return r;
-}
-
-/* What is planned, and not there yet. */
-static int set_wall(struct rule_choice *c, const char *value)
-{
-	(void)c;
-	return strcmp(value, "no") == 0 ? 0 : -EINVAL;
 }
 
 static int set_engine(struct rule_choice *c, const char *value)
@@ -77,7 +75,7 @@ static const struct {
 	{"sample", set_sample, "yes or no"},
 	{"frequency", set_frequency, "samples for each second of CPU time, from 5 to 1000"},
 	{"engine", set_engine, "perf or suspend"},
-	{"wall", set_wall, "no: the daemon does not sample waiting threads yet"},
+	{"wall", set_wall, "yes or no"},
 };
 enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
 
@@ -117,12 +115,17 @@ static int set_label(struct rules *r, const char *name, const char *value, struc
 
 static int set_action(struct config_rule *r, size_t i, const char *value, struct err *err)
 {
+	struct rule_choice *c = rules_last(r->rules);
+
 	if (r->done & 1u << i)
 		return err_set(err, -EEXIST, "%s: it is in this rule already; remove one of them", actions[i].key);
 	r->done |= 1u << i;
-	if (actions[i].set(rules_last(r->rules), value) == 0)
-		return 0;
-	return err_set(err, -EINVAL, "%s = %.80s: it takes %s", actions[i].key, value, actions[i].takes);
+	if (actions[i].set(c, value) < 0)
+		return err_set(err, -EINVAL, "%s = %.80s: it takes %s", actions[i].key, value, actions[i].takes);
+	if (c->suspend && c->wall)
+		return err_set(err, -EINVAL,
+			       "engine = suspend and wall = yes: only one process can stop the threads of a JVM");
+	return 0;
 }
 
 int config_rule_set(struct config_rule *r, const char *key, const char *value, struct err *err)

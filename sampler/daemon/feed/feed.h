@@ -11,9 +11,9 @@
 struct buf;
 
 /*
- * What the worker tells the keeper: a stream of messages. The worker parses what targets wrote, and may have been taken
- * over, so the reader checks everything: lengths and counts have limits, texts are text, and a target is introduced before
- * any message about it. A message that breaks a rule ends the stream; the keeper gets another one with the next worker.
+ * Messages from the worker to the keeper, as a stream. The worker parses what targets wrote, and may have been taken
+ * over, so the reader checks everything: lengths and counts have limits, texts are text, and a target is introduced
+ * before any message about it. A message that breaks a rule ends the stream; the next worker gets a new one.
  */
 enum {
 	FEED_VERSION = 1,
@@ -26,14 +26,17 @@ enum {
 	FEED_BOOT_ID_MAX = 40,
 };
 
-/* A profile of the history has time slices of this width, the first of which begins so long before its start: samples come late. */
+/*
+ * Profiles of the history have time slices of this width. Because samples come late, the first slice begins
+ * FEED_LEAD_NS before the profile's start.
+ */
 #define FEED_SLICE_NS UINT64_C(20000000)
 #define FEED_LEAD_NS UINT64_C(10000000000)
 
 enum feed_kind {
 	FEED_TARGET = 1, /* introduces a target under a number */
 	FEED_PROFILE, /* of a target, for one step of time: pprof, not compressed */
-	FEED_GONE, /* the target has ended, or is no longer sampled: its number may be given again */
+	FEED_GONE, /* the target has ended, or is no longer sampled: its number may be reused */
 	FEED_EVENT,
 };
 
@@ -41,7 +44,7 @@ enum feed_event {
 	FEED_GAP = 1, /* something was not sampled, or not stored */
 	FEED_THROTTLE, /* the governor has changed a divisor */
 	FEED_EXEC,
-	FEED_LEFT_OUT, /* by a rule, or because the worker ended over its samples */
+	FEED_LEFT_OUT, /* by a rule, or because the worker ended while working on its samples */
 	FEED_EVENTS
 };
 
@@ -73,9 +76,9 @@ void feed_reader_free(struct feed_reader *r);
 /* Bytes of the stream, as they come. -ENOMEM. */
 int feed_reader_add(struct feed_reader *r, const void *bytes, size_t n);
 /*
- * The next message, which is borrowed until the reader is called again. 1; 0: it has not come as a whole; -EPROTO: the stream breaks a
- * rule, or there is no memory for it, and nothing more is read; -EPROTONOSUPPORT: another version. Called until it gives 0 after each
- * feed_reader_add(), no more than one message is kept.
+ * The next message, which is borrowed until the reader is called again. 1; 0: it is not complete yet; -EPROTO: the
+ * stream breaks a rule, or memory ran out, and nothing more is read; -EPROTONOSUPPORT: another version. If it is called
+ * until it returns 0 after each feed_reader_add(), at most one message is kept in memory.
  */
 int feed_reader_next(struct feed_reader *r, struct feed_message *ret);
 

@@ -32,7 +32,7 @@ void feed_reader_free(struct feed_reader *r)
 	free(r);
 }
 
-/* What has been read is moved out of the way once it is as much as what is left. */
+/* Data that was read is discarded once it is as long as the data that is left. */
 int feed_reader_add(struct feed_reader *r, const void *bytes, size_t n)
 {
 	if (r->at && r->at >= r->bytes.len - r->at) {
@@ -44,7 +44,7 @@ int feed_reader_add(struct feed_reader *r, const void *bytes, size_t n)
 	return r->bytes.failed ? -ENOMEM : 0;
 }
 
-/* NULL, and the cursor is bad: it is too long, or no text as text_sanitise() leaves it. */
+/* NULL, and the cursor is marked bad: the text is too long, or contains what text_sanitise() would have replaced. */
 static const char *take_text(struct feed_reader *r, struct cursor *c, size_t max)
 {
 	uint32_t n = cursor_u32(c);

@@ -12,11 +12,12 @@ enum { MILLION = 1000000, URGENT_TIMES = 4 };
 
 struct target {
 	uint64_t id;
-	uint32_t wanted, divisor; /* wanted: the least that it may have; divisor is twice, four times, ... as much */
-	uint64_t cpu_ns, from_ns; /* what it has cost so far, and until the window began */
+	uint32_t wanted,
+		divisor; /* the smallest that it may have; the present one, which is that times a power of two */
+	uint64_t cpu_ns, from_ns; /* its total cost now, and when the window began */
 	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
 	uint64_t raised_ns; /* since it was lowered; 0: not */
-	uint64_t cost; /* expected, in millionths of a core; of the present step */
+	uint64_t cost; /* expected cost at the present divisor, in millionths of a core */
 };
 
 struct governor {
@@ -24,7 +25,7 @@ struct governor {
 	VEC(struct target) targets;
 	struct {
 		bool open;
-		uint64_t began_ns, own_ns; /* when, and the daemon's CPU time then */
+		uint64_t began_ns, own_ns; /* the time, and the daemon's CPU time at that time */
 	} window;
 	uint64_t last_own_ns;
 	uint64_t own_cpu;
@@ -86,7 +87,7 @@ void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns)
 
 	if (!t)
 		return;
-	if (cpu_ns < t->cpu_ns) /* counted anew, by a new process */
+	if (cpu_ns < t->cpu_ns) /* a new process counts from 0 */
 		t->from_ns = 0;
 	t->cpu_ns = cpu_ns;
 }
@@ -140,7 +141,7 @@ static void lower(struct changes *c, struct target *t)
 	set(c, t, t->divisor * 2);
 }
 
-/* The costliest of those that may have a larger divisor. */
+/* The most expensive target whose divisor may grow. */
 static struct target *costliest(struct governor *g)
 {
 	struct target *best = NULL;
@@ -166,7 +167,7 @@ static void save(struct changes *c)
 	c->g->helpless = !c->any;
 }
 
-/* Whoever is sampled least; among equals the cheapest. Only what fits into `room`. */
+/* The target with the largest divisor; among equals the cheapest. Only if it fits into `room`. */
 static struct target *most_lowered(struct changes *c, uint64_t room)
 {
 	struct governor *g = c->g;

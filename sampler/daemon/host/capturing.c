@@ -38,7 +38,7 @@ static int check(const struct capturing *c, const struct capture_request *r, str
 	if (!r->hz || r->hz > CAPTURE_HZ_MAX || !r->seconds || r->seconds > CAPTURE_SECONDS_MAX || r->pid <= 0)
 		return err_set(err, -EINVAL, "it is out of range");
 	if (running(c, r->pid))
-		return err_set(err, -EBUSY, "another capture of PID %d is running", r->pid);
+		return err_set(err, -EALREADY, "another capture of PID %d is running", r->pid);
 	if (running(c, 0) >= c->max)
 		return err_set(err, -EBUSY, "%u captures are running already: try again when one has ended", c->max);
 	return 0;
@@ -46,10 +46,9 @@ static int check(const struct capturing *c, const struct capture_request *r, str
 
 /* --- start --- */
 
-static int fork_capture(const struct targets *t, const struct scan_found *f, const struct capture_request *r, int feed,
-			pid_t *ret, struct err *err)
+static int fork_capture(const struct targets *t, size_t number, const struct scan_found *f,
+			const struct capture_request *r, int feed, pid_t *ret, struct err *err)
 {
-	struct watch_how wanted = {0}; /* by a rule, which is for the history */
 	char user[64], name[16];
 	const struct watch_options o = {
 		.pid = f->pid,
@@ -61,12 +60,11 @@ static int fork_capture(const struct targets *t, const struct scan_found *f, con
 		.boot_id = t->boot_id,
 		.host = t->host,
 		.user = user,
-		.wanted = &wanted,
 	};
 
 	user_name(f->uid, user, sizeof(user));
 	snprintf(name, sizeof(name), "capture %d", (int)f->pid);
-	*ret = own_worker_fork(&o, name);
+	*ret = own_worker_fork(t->own, OWN_CAPTURE + number, o, name);
 	return *ret < 0 ? err_set(err, -errno, "no process can be started: %m") : 0;
 }
 
@@ -80,13 +78,16 @@ static int start(struct capturing *c, const struct targets *t, struct keeping *k
 
 	if (e == 0)
 		e = targets_find(t, r->pid, r->start, &f, err);
+	if (e == 0 && !own_workers_room(t->own))
+		e = err_set(err, -EBUSY,
+			    "other captures, and JVMs that are sampled apart, take as much memory as they may");
 	if (e == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0)
 		e = err_set(err, -errno, "no socket: %m");
 	if (e < 0)
 		return e;
 	while (c->list[i].child)
 		i++;
-	e = fork_capture(t, f, r, feed[1], &c->list[i].child, err);
+	e = fork_capture(t, i, f, r, feed[1], &c->list[i].child, err);
 	if (e == 0) {
 		c->list[i].id = m->capture;
 		c->list[i].pid = r->pid;
@@ -107,7 +108,7 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 		struct err err = {0};
 
 		if (start(c, t, k, &m, &err) < 0)
-			keeping_refuse(k, m.capture, err.msg);
+			keeping_refuse(k, m.capture, &err);
 		else
 			log_info("PID %d is sampled %u times a second for %u s, as requested for a capture",
 				 m.request.pid, m.request.hz, m.request.seconds);
@@ -116,12 +117,13 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 
 /* --- end --- */
 
-bool capturing_ended(struct capturing *c, pid_t child, int status)
+bool capturing_ended(struct capturing *c, const struct targets *t, pid_t child, int status)
 {
 	for (size_t i = 0; i < CAPTURES_AT_ONCE; i++) {
 		if (c->list[i].child != child)
 			continue;
 		c->list[i].child = 0;
+		own_worker_ended(t->own, OWN_CAPTURE + i);
 		if (WIFSIGNALED(status))
 			log_warn("the capture of PID %d has ended unexpectedly (signal %d)", (int)c->list[i].pid,
 				 WTERMSIG(status));

@@ -12,8 +12,9 @@ struct keeping;
 struct targets;
 
 /*
- * Captures (captures.h), as the daemon's first process runs them: each is a process with events of its own, beside whatever samples the
- * target for the history. The keeper asks, and is not believed: only what is sampled anyway can be captured, within limits.
+ * Captures (captures.h) in the daemon's first process. Each is a process with events of its own, in addition to what
+ * samples the target for the history. The keeper's requests are not trusted: only targets that are sampled anyway can
+ * be captured, within limits.
  */
 struct capturing {
 	struct {
@@ -24,11 +25,11 @@ struct capturing {
 	uint32_t max; /* of the configuration */
 };
 
-/* Takes what the keeper asks for, and starts it or refuses. */
+/* Takes requests from the keeper, and starts or refuses captures. */
 void capturing_turn(struct capturing *c, const struct targets *t, struct keeping *k);
-bool capturing_ended(struct capturing *c, pid_t child, int status); /* false: another child */
+bool capturing_ended(struct capturing *c, const struct targets *t, pid_t child, int status); /* false: another child */
 void capturing_stop(const struct capturing *c, int signal);
-/* The processes that run now, which are not part of what the daemon may take for its history. */
+/* The capturing processes. Their CPU time does not count towards the daemon's limit. */
 size_t capturing_children(const struct capturing *c, pid_t ret[CAPTURES_AT_ONCE]);
 
 #endif

@@ -4,10 +4,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In a process of the daemon, first: its name in ps(1); descriptors that are not `own` are closed; signals come through again. */
+/*
+ * To be called first in each process of the daemon: sets its name in ps(1), closes descriptors that are not `own`, and
+ * unblocks signals.
+ */
 void child_begin(const char *name, bool (*own)(const void *ctx, int fd), const void *ctx);
 
-/* If memory runs out, this process is to go, not the others: what targets make it need is a lot, all together. */
+/*
+ * If the host's memory runs out, this process is to be killed before the others, because targets can make it need much
+ * memory.
+ */
 void child_goes_first(void);
 
 /* Logs that it ended unexpectedly. what: "the process that ..."; status: of waitpid(2). */

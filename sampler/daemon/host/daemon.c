@@ -26,8 +26,10 @@
 
 #define CONFIG_PATH "/etc/jsampler/jsampler.conf"
 #define SECOND_NS UINT64_C(1000000000)
-#define MESSAGE_NS (2 * SECOND_NS) /* a message more for each, which is 5 MB a day */
+#define EARLY_NS (SECOND_NS / 4) /* between two scans that were requested early */
+#define MESSAGE_NS (2 * SECOND_NS) /* one more message for each, which is 5 MB a day */
 #define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
+#define KILLED_NS SECOND_NS /* for killed processes to end: one may be waiting for a file system that does not answer */
 
 #define NUMBERS_NS (5 * SECOND_NS)
 
@@ -43,7 +45,8 @@ struct daemon {
 	struct scan *scan;
 	int signals;
 	bool stop;
-	uint64_t scan_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
+	uint64_t scan_ns, govern_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
+	uint64_t early_ns; /* the earliest time of a scan that was requested early */
 };
 
 /* --- configuration --- */
@@ -115,8 +118,14 @@ static int feed(void *ctx, int socket)
 static void look_again(void *ctx, pid_t pid)
 {
 	struct daemon *d = ctx;
+	uint64_t now = clock_monotonic_ns();
 
 	scan_again(d->scan, pid);
+	/* Any program can cause this, and a scan lists all processes. */
+	if (now < d->early_ns)
+		return;
+	d->scan_ns = now;
+	d->early_ns = now + EARLY_NS;
 }
 
 static int open_signals(struct daemon *d, struct err *err)
@@ -150,10 +159,11 @@ static int begin(struct daemon *d, struct err *err)
 	d->scan = scan_new();
 	if (r == 0 && !d->scan)
 		r = err_set(err, -ENOMEM, "out of memory");
-	if (r == 0)
-		r = open_signals(d, err);
+	/* Until then a signal ends the process, which may wait for the file system of the history. */
 	if (r == 0)
 		r = keeping_open(&d->keeping, c, err);
+	if (r == 0)
+		r = open_signals(d, err);
 	if (r == 0)
 		r = keeping_start(&d->keeping, err);
 	if (r == 0 && notify_open(&d->notify, err) < 0)
@@ -167,7 +177,8 @@ static void take_children(struct daemon *d)
 	pid_t child;
 
 	while ((child = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!targets_ended(&d->targets, child, status) && !capturing_ended(&d->capturing, child, status))
+		if (!targets_ended(&d->targets, child, status) &&
+		    !capturing_ended(&d->capturing, &d->targets, child, status))
 			keeping_ended(&d->keeping, child, status);
 }
 
@@ -192,7 +203,7 @@ static void end(struct daemon *d)
 
 	notify_stopping(&d->notify);
 	stop_workers(d, SIGTERM);
-	while (runs(d)) {
+	while (runs(d) && clock_monotonic_ns() < until + KILLED_NS) {
 		if (clock_monotonic_ns() >= until)
 			stop_workers(d, SIGKILL);
 		poll(&p, 1, 100);
@@ -200,6 +211,8 @@ static void end(struct daemon *d)
 			;
 		take_children(d);
 	}
+	if (runs(d))
+		log_warn("processes that sample could not be ended, and are left behind");
 	keeping_stop(&d->keeping);
 }
 
@@ -272,6 +285,9 @@ static void turn(struct daemon *d)
 		d->scan_ns = now + SECOND_NS;
 		if (scan_turn(d->scan, found, d, &err) < 0)
 			log_error("%s", err.msg);
+	}
+	if (now >= d->govern_ns) {
+		d->govern_ns = now + SECOND_NS;
 		govern(d);
 		tell_numbers(d, now);
 	}
@@ -290,11 +306,11 @@ static void loop(struct daemon *d)
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
-		uint64_t now = clock_monotonic_ns();
+		uint64_t now = clock_monotonic_ns(), next = d->scan_ns < d->govern_ns ? d->scan_ns : d->govern_ns;
 
 		p[1].fd = targets_fd(&d->targets);
 		p[2].fd = d->keeping.control;
-		poll(p, 3, d->scan_ns > now ? (int)((d->scan_ns - now) / 1000000) + 1 : 0);
+		poll(p, 3, next > now ? (int)((next - now) / 1000000) + 1 : 0);
 		take_signals(d);
 		if (!d->stop)
 			turn(d);

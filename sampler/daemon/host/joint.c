@@ -19,13 +19,12 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/target/proc.h"
 
-/* Without CPU time for IDLE_NS, or with it for BUSY_NS, which no piece of work takes (readers.h). END_NS: for what was killed to end. */
-#define IDLE_NS UINT64_C(20000000000)
-#define BUSY_NS UINT64_C(120000000000)
-#define END_NS UINT64_C(3000000000)
-/* The worker knows of another divisor this long before it holds: it has read the message by then, although it may be busy with a sample. */
+#define END_NS UINT64_C(3000000000) /* for killed processes to end */
+/*
+ * The worker gets a new divisor this long before it takes effect, so that it has read the message by then, even if it is
+ * busy with a sample.
+ */
 #define NOTICE_NS UINT64_C(500000000)
 
 int joint_init(struct joint *j, struct err *err)
@@ -73,7 +72,7 @@ static _Noreturn void child_main(const struct crowd_options *o, pid_t parent)
 	_exit(crowd_run(o));
 }
 
-/* Neither end ever waits for the other: what is not taken now is offered again. */
+/* Neither end ever waits for the other: a message that is not taken now is offered again. */
 static int open_pair(int *own_end, int *other)
 {
 	int pair[2], r = channel_pair(pair);
@@ -115,7 +114,7 @@ static int start(struct joint *j, const struct joint_options *o)
 	return child < 0 ? -errno : 0;
 }
 
-/* Another one may have been left behind, and have the old page. */
+/* A previous worker may still be running, and have the old page. */
 static int renew_page(struct joint *j)
 {
 	void *p = mmap(NULL, sizeof(*j->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -132,7 +131,7 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 	int r;
 
 	j->again_ns = now + RESTART_FIRST_NS;
-	j->since_ns = j->idle_ns = now;
+	stuck_begin(&j->stuck, now);
 	j->killed_ns = 0;
 	r = renew_page(j);
 	if (r == 0)
@@ -142,37 +141,8 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 		return;
 	}
 	forget(j);
-	if (r != -EPIPE) /* the keeper is started again soon */
+	if (r != -EPIPE) /* the keeper is restarted soon */
 		log_warn("the process that samples cannot be started: %s", strerror(-r));
-}
-
-static uint64_t cpu_of_main_thread(pid_t pid)
-{
-	struct proc *p;
-	uint64_t ns = 0;
-
-	if (proc_open(pid, &p, NULL) < 0)
-		return 0;
-	if (proc_thread_cpu_ns(p, pid, &ns) < 0)
-		ns = 0;
-	proc_close(p);
-	return ns;
-}
-
-static bool is_stuck(struct joint *j, uint64_t now)
-{
-	uint64_t turns = atomic_load(&j->page->turns), cpu;
-
-	if (turns != j->turns || !atomic_load(&j->page->slot)) {
-		j->turns = turns;
-		j->since_ns = j->idle_ns = now;
-		return false;
-	}
-	cpu = cpu_of_main_thread(j->pid);
-	if (cpu != j->cpu_ns)
-		j->idle_ns = now;
-	j->cpu_ns = cpu;
-	return now - j->idle_ns >= IDLE_NS || now - j->since_ns >= BUSY_NS;
 }
 
 static int slot_at_work(const struct joint *j)
@@ -182,10 +152,11 @@ static int slot_at_work(const struct joint *j)
 	return slot && slot <= CROWD_MAX ? (int)slot - 1 : -1;
 }
 
-/* One that waits for a file system that does not answer does not even end when it is killed. */
+/* A process that waits for a file system that does not answer does not end even when it is killed. */
 static bool give_up_stuck(struct joint *j, uint64_t now, int *ret_slot)
 {
-	if (!j->killed_ns && is_stuck(j, now)) {
+	if (!j->killed_ns &&
+	    stuck_look(&j->stuck, j->pid, atomic_load(&j->page->slot), atomic_load(&j->page->turns), now)) {
 		log_warn("the process that samples is stuck, and is ended");
 		kill(j->pid, SIGKILL);
 		j->killed_ns = now;
@@ -237,7 +208,7 @@ void joint_dismiss(struct joint *j, uint32_t slot)
 {
 	const struct broker_admission m = {.what = BROKER_DISMISS, .slot = slot};
 
-	/* If it does not take this now, it is stuck: with its end, the filter's table ends. */
+	/* If the broker does not take this now, it is stuck: it is ended, and the filter's table with it. */
 	if (j->pid && channel_send(j->admit, &m, sizeof(m), -1) < 0) {
 		log_warn("the process that samples takes no messages, and is ended");
 		kill(j->pid, SIGKILL);
@@ -275,7 +246,7 @@ bool joint_report(struct joint *j, struct crowd_report *ret)
 
 /* --- end --- */
 
-/* It cannot even begin here: not that it was killed, and not that it has failed later. */
+/* It cannot start on this host, as opposed to being killed or failing later. */
 static bool is_refusal(const struct joint *j, int status)
 {
 	return WIFEXITED(status) && WEXITSTATUS(status) == WATCH_FAILED && !j->ready;

@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/daemon/config/config.h"
@@ -24,7 +23,12 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/user_name.h"
 
-enum { BACKLOG = 64, NONSENSE_MAX = 8 /* other messages in place of one that asks */ };
+enum {
+	STOP_MS = 8000, /* for storing what the workers have sent */
+	END_MS = 1000, /* for killed processes to end */
+	BACKLOG = 64,
+	NONSENSE_MAX = 8, /* other messages in place of one that asks */
+};
 
 /* --- the store's directory --- */
 
@@ -33,7 +37,7 @@ struct owner {
 	gid_t gid;
 };
 
-/* Who is to own the history: an ordinary user's daemon keeps what is his anyway. */
+/* The owner of the history: an ordinary user's daemon keeps its own user. */
 static int find_owner(const char *user, struct owner *ret, struct err *err)
 {
 	char *end;
@@ -67,7 +71,7 @@ static int make_directory(const char *path, const struct owner *o, struct err *e
 	return 0;
 }
 
-/* Whoever owns the directory can read the history of all JVMs. */
+/* The owner of the directory can read the history of all JVMs. */
 static int check_directory(int dir, const char *path, const struct config *c, const struct owner *o, struct err *err)
 {
 	struct stat st;
@@ -234,7 +238,7 @@ static _Noreturn void keeper_main(struct keeper_options *o)
 	_exit(r < 0 ? 1 : 0);
 }
 
-/* Without a token, the keeper that is started again answers on the other socket only. */
+/* Without a token, the restarted keeper answers on the other socket only. */
 static void read_token(const struct keeping *k, struct keeper_options *o, char token[LISTENING_TOKEN_MAX + 1])
 {
 	struct err err = {0};
@@ -258,7 +262,10 @@ static pid_t fork_keeper(const struct keeping *k, int control)
 	pid = fork();
 	if (pid == 0) {
 		o.control = control;
-		/* Its own end is the parent's: it ends when that is closed. */
+		/*
+		 * This process ends when the parent's end of `control` is closed; a parent that has ended already
+		 * cannot do that.
+		 */
 		if (getppid() != parent)
 			_exit(0);
 		keeper_main(&o);
@@ -280,9 +287,19 @@ int keeping_start(struct keeping *k, struct err *err)
 		close(control[0]);
 		return err_set(err, -errno, "fork: %m");
 	}
+	fcntl(control[0], F_SETFL, O_NONBLOCK);
 	k->control = control[0];
+	k->told = k->answered = 0;
+	stuck_begin(&k->stuck, clock_monotonic_ns());
 	restart_began(&k->restart, clock_monotonic_ns());
 	return 0;
+}
+
+/* Without its socket, no more workers are started for it. */
+static void kill_keeper(struct keeping *k)
+{
+	kill(k->pid, SIGKILL);
+	close(take_fd(&k->control));
 }
 
 bool keeping_ended(struct keeping *k, pid_t child, int status)
@@ -292,7 +309,8 @@ bool keeping_ended(struct keeping *k, pid_t child, int status)
 	if (child != k->pid)
 		return false;
 	k->pid = 0;
-	close(take_fd(&k->control));
+	close_at_exit(&k->control);
+	k->control = -1;
 	delay_ns = restart_delay(&k->restart, now);
 	k->again_ns = now + delay_ns;
 	child_say_ended("the process that keeps the history", status, delay_ns);
@@ -301,27 +319,38 @@ bool keeping_ended(struct keeping *k, pid_t child, int status)
 
 int keeping_turn(struct keeping *k, struct err *err)
 {
-	return k->pid || clock_monotonic_ns() < k->again_ns ? 0 : keeping_start(k, err);
+	uint64_t now = clock_monotonic_ns();
+
+	if (!k->pid)
+		return now < k->again_ns ? 0 : keeping_start(k, err);
+	if (k->control >= 0 && stuck_look(&k->stuck, k->pid, k->told != k->answered, k->answered, now)) {
+		log_warn("the process that keeps the history is stuck: it is killed, and nothing is stored until it "
+			 "has ended");
+		kill_keeper(k);
+	}
+	return 0;
 }
 
 int keeping_feed(struct keeping *k, uint64_t capture, int socket)
 {
 	const struct keeper_message m = {.what = KEEPER_FEED, .capture = capture};
 
-	return k->control < 0 ? -EPIPE : channel_send(k->control, &m, sizeof(m), socket);
+	/* A keeper that takes no more messages is stuck; it is restarted soon. */
+	return k->control >= 0 && channel_send(k->control, &m, sizeof(m), socket) == 0 ? 0 : -EPIPE;
 }
 
 bool keeping_asked(struct keeping *k, struct keeper_message *ret)
 {
 	struct pollfd p = {.fd = k->control, .events = POLLIN | POLLOUT};
 
-	/* Where there is no room for the answer, it would have to wait for the keeper. */
+	/* Without room for the answer, it would have to wait for the keeper. */
 	for (int i = 0; i < NONSENSE_MAX && k->control >= 0; i++) {
 		if (poll(&p, 1, 0) != 1 || (p.revents & p.events) != p.events ||
 		    channel_receive(k->control, ret, sizeof(*ret), NULL) < 0)
 			return false;
 		if (ret->what == KEEPER_CAPTURE)
 			return true;
+		k->answered += ret->what == KEEPER_ALIVE;
 	}
 	return false;
 }
@@ -329,17 +358,16 @@ bool keeping_asked(struct keeping *k, struct keeper_message *ret)
 void keeping_numbers(struct keeping *k, const struct daemon_numbers *n)
 {
 	const struct keeper_message m = {.what = KEEPER_STATE, .numbers = *n};
-	struct pollfd p = {.fd = k->control, .events = POLLOUT};
 
-	if (k->control >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLOUT)
-		channel_send(k->control, &m, sizeof(m), -1);
+	if (k->control >= 0 && channel_send(k->control, &m, sizeof(m), -1) == 0)
+		k->told++;
 }
 
-void keeping_refuse(struct keeping *k, uint64_t id, const char *why)
+void keeping_refuse(struct keeping *k, uint64_t id, const struct err *why)
 {
-	struct keeper_message m = {.what = KEEPER_CAPTURE_REFUSED, .capture = id};
+	struct keeper_message m = {.what = KEEPER_CAPTURE_REFUSED, .capture = id, .code = why->code};
 
-	snprintf(m.why, sizeof(m.why), "%s", why);
+	snprintf(m.why, sizeof(m.why), "%.*s", (int)sizeof(m.why) - 1, why->msg);
 	if (k->control >= 0)
 		channel_send(k->control, &m, sizeof(m), -1);
 }
@@ -350,8 +378,9 @@ void keeping_limits(struct keeping *k, const struct config *c)
 
 	m.limits = k->o.limits = limits(c);
 	m.ring_bytes = k->o.ring_bytes = c->ring_bytes;
-	if (k->control >= 0)
-		channel_send(k->control, &m, sizeof(m), -1);
+	/* The next one begins with them. */
+	if (k->control >= 0 && channel_send(k->control, &m, sizeof(m), -1) == -EAGAIN)
+		kill_keeper(k);
 }
 
 void keeping_stop(struct keeping *k)
@@ -360,10 +389,17 @@ void keeping_stop(struct keeping *k)
 
 	if (!k->pid)
 		return;
-	channel_send(k->control, &m, sizeof(m), -1);
-	close(take_fd(&k->control));
-	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (k->control >= 0) {
+		channel_send(k->control, &m, sizeof(m), -1);
+		close(take_fd(&k->control));
+	}
+	if (!channel_child_ends(k->pid, STOP_MS)) {
+		log_warn("the process that keeps the history is stuck, and is killed");
+		kill(k->pid, SIGKILL);
+		if (!channel_child_ends(k->pid, END_MS))
+			log_warn("process %d, which keeps the history, could not be ended, and is left behind",
+				 (int)k->pid);
+	}
 	k->pid = 0;
 }
 

@@ -83,7 +83,7 @@ int listening_tcp(const char *text, int *ret, struct err *err)
 
 /* --- the token --- */
 
-/* A FIFO in its place does not hold us up, and a link to a file of others is theirs. */
+/* A FIFO in its place must not make this process wait, and a link to someone else's file must not be followed. */
 static int open_token(const char *path, struct err *err)
 {
 	CLEANUP(close_at_exit) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -101,7 +101,7 @@ static int open_token(const char *path, struct err *err)
 	return take_fd(&fd);
 }
 
-/* As it can be in a header: visible characters. */
+/* As allowed in a header: visible characters only. */
 static int check_token(char *text, const char *path, struct err *err)
 {
 	size_t n = strcspn(text, "\r\n");

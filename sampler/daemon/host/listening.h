@@ -4,8 +4,9 @@
 struct err;
 
 /*
- * TCP, for scrapers and browsers on this host: every local user can connect to such a socket, so each request needs a token. It is in a
- * file, because configurations are read by more people, and it is kept in no process but the one that answers.
+ * TCP, for scrapers and browsers on this host. Every local user can connect to such a socket, so each request needs a
+ * token. The token is in a file of its own, because more people can read configurations, and only the process that
+ * answers requests keeps it in memory.
  */
 enum { LISTENING_TOKEN_MIN = 16, LISTENING_TOKEN_MAX = 512 };
 

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * CPU time of this process, of those that it has started and that still run, and of those that these have started. From
- * `except` are not counted. From /proc/PID/task/PID/children (Linux 4.2, CONFIG_PROC_CHILDREN) and clock_getcpuclockid(3).
+ * CPU time of this process, of its running children, and of their children, except those in `except`. Uses
+ * /proc/PID/task/PID/children (Linux 4.2, CONFIG_PROC_CHILDREN) and clock_getcpuclockid(3).
  */
 uint64_t own_cpu_ns(const pid_t *except, size_t n);
 

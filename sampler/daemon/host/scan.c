@@ -16,8 +16,9 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DELAY_MAX_NS (32 * SECOND_NS)
-#define PATIENCE_NS SECOND_NS /* for one turn; what it did not get to comes with the next one */
-#define LAST_NS (60 * SECOND_NS) /* for so long a user comes last whose process could not be looked at */
+#define PATIENCE_NS SECOND_NS /* for one turn; the rest is left to the next one */
+#define LAST_NS                                                                                                        \
+	(60 * SECOND_NS) /* how long a user comes last after one of their processes could not be examined in time */
 
 struct seen {
 	struct proc_entry entry;
@@ -33,7 +34,7 @@ struct slow {
 struct scan {
 	VEC(struct seen) all; /* by PID */
 	VEC(struct fair) due;
-	VEC(pid_t) next; /* to be looked at in this turn */
+	VEC(pid_t) next; /* to be examined in this turn */
 	VEC(int64_t) owners; /* of those */
 	VEC(struct slow) slow;
 	uint64_t now_ns;
@@ -152,7 +153,7 @@ static void set_next(struct seen *p, uint64_t now_ns)
 
 /* --- looking --- */
 
-/* Always something to report, so that the caller knows whom it got to. */
+/* Always reports something, so that the caller knows which processes were examined. */
 static bool look(void *ctx, pid_t pid, void *record, struct err *failed)
 {
 	struct inspect_outline *o = record;
@@ -183,7 +184,10 @@ static void looked(void *ctx, pid_t pid, const void *record)
 	s->found(s->ctx, &f);
 }
 
-/* It comes again with a later turn. Each such process takes a whole turn, so for a while its user has the last ones. */
+/*
+ * It is examined again in a later turn. Each such process takes a whole turn, so its user's processes come last for a
+ * while.
+ */
 static void stuck(void *ctx, pid_t pid, int signal)
 {
 	struct scan *s = ctx;

@@ -8,8 +8,8 @@
 struct err;
 
 /*
- * Finds JVMs that start, by looking at the names and mappings of new processes. A process is looked at when it is new, and
- * then after 1 s, 2 s, and so on up to 32 s, because execve(2) may make a JVM of it at any time.
+ * Finds new JVMs by looking at the names and mappings of processes. A process is looked at when it is new, then after 1
+ * s, 2 s, and so on up to every 32 s, because it may become a JVM by execve(2) at any time.
  */
 struct scan;
 
@@ -17,7 +17,7 @@ struct scan_found {
 	pid_t pid;
 	uint64_t start_ticks; /* since boot */
 	uid_t uid; /* real */
-	bool in_namespace; /* of users: one user may have 65,536 ids there (newuidmap(1)) */
+	bool in_namespace; /* a user namespace, in which one user may have 65,536 ids (newuidmap(1)) */
 };
 
 struct scan *scan_new(void); /* NULL: out of memory */

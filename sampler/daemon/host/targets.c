@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,12 +24,22 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/text.h"
 #include "symbolizer/base/user_name.h"
 #include "symbolizer/target/proc.h"
 
-#define FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
-
 /* --- the list --- */
+
+/* In a pod the host's name is that of the pod: the DaemonSet says what the node is called. */
+static void read_host_name(struct targets *t)
+{
+	const char *node = getenv("NODE_NAME");
+
+	if (node && *node)
+		text_sanitise(t->host, sizeof(t->host), node, strlen(node));
+	else if (gethostname(t->host, sizeof(t->host) - 1) < 0)
+		t->host[0] = '\0';
+}
 
 static void read_host(struct targets *t)
 {
@@ -42,19 +50,15 @@ static void read_host(struct targets *t)
 	t->boot_id[strcspn(t->boot_id, "\n")] = '\0';
 	if (f)
 		fclose(f);
-	if (gethostname(t->host, sizeof(t->host) - 1) < 0)
-		t->host[0] = '\0';
+	read_host_name(t);
 }
 
 int targets_init(struct targets *t, struct err *err)
 {
 	t->list = calloc(TARGETS_MAX, sizeof(*t->list));
 	t->quarantine = quarantine_new();
-	t->wanted =
-		mmap(NULL, TARGETS_MAX * sizeof(*t->wanted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (t->wanted == MAP_FAILED)
-		t->wanted = NULL;
-	if (!t->list || !t->quarantine || !t->wanted)
+	t->own = own_workers_new();
+	if (!t->list || !t->quarantine || !t->own)
 		return err_set(err, -ENOMEM, "out of memory");
 	read_host(t);
 	return joint_init(&t->joint, err);
@@ -62,8 +66,7 @@ int targets_init(struct targets *t, struct err *err)
 
 void targets_done(struct targets *t)
 {
-	if (t->wanted)
-		munmap(t->wanted, TARGETS_MAX * sizeof(*t->wanted));
+	own_workers_free(t->own);
 	quarantine_free(t->quarantine);
 	governor_free(t->governor);
 	for (size_t i = 0; i < t->n; i++)
@@ -102,52 +105,7 @@ static void drop(struct targets *t, size_t i)
 	t->list[i] = t->list[--t->n];
 }
 
-/* --- workers --- */
-
-static pid_t fork_worker(const struct targets *t, const struct target *one, int feed)
-{
-	char user[64], name[16];
-	const struct watch_options o = {
-		.pid = one->who.pid,
-		.start_ticks = one->who.start_ticks,
-		.feed = feed,
-		.how = one->how,
-		.rules = t->rules,
-		.boot_id = t->boot_id,
-		.host = t->host,
-		.user = user,
-		.wanted = &t->wanted[one->slot],
-	};
-
-	user_name(one->who.uid, user, sizeof(user));
-	snprintf(name, sizeof(name), "worker %d", (int)one->who.pid);
-	return own_worker_fork(&o, name);
-}
-
-/* The keeper gets its end first: what the worker sends to nobody would be lost. */
-static void start_own(struct targets *t, struct target *one)
-{
-	uint64_t now = clock_monotonic_ns();
-	int feed[2];
-
-	one->again_ns = now + RESTART_MAX_NS;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0) {
-		log_warn("PID %d is not sampled: no socket: %m", (int)one->who.pid);
-		return;
-	}
-	if (t->feed(t->ctx, feed[0]) == 0) {
-		pid_t child = fork_worker(t, one, feed[1]);
-
-		if (child < 0)
-			log_warn("PID %d is not sampled: fork: %m", (int)one->who.pid);
-		one->worker = child > 0 ? child : 0;
-		restart_began(&one->restart, now);
-	}
-	close(feed[0]);
-	close(feed[1]);
-}
-
-/* --- together with others --- */
+/* --- targets that are sampled together --- */
 
 static bool is_for_joint(const struct targets *t, const struct target *one)
 {
@@ -190,7 +148,7 @@ static void start(struct targets *t, struct target *one)
 	if (is_for_joint(t, one))
 		join(t, one);
 	else
-		start_own(t, one);
+		targets_start_own(t, one);
 }
 
 static bool is_left_out(const struct targets *t, const struct scan_found *f)
@@ -248,7 +206,7 @@ void targets_found(struct targets *t, const struct scan_found *f)
 		start(t, one);
 }
 
-/* It has ended by itself, but not as it should: the target may be to blame. */
+/* It was not told to end, so the target may be to blame. */
 static void blame(struct targets *t, struct target *one, int status, uint64_t now)
 {
 	const struct quarantine_who who = blamed(one);
@@ -268,7 +226,7 @@ static void blame(struct targets *t, struct target *one, int status, uint64_t no
  */
 static bool take_how(const struct targets *t, struct target *one, uint32_t hz, bool suspend)
 {
-	const struct watch_how how = {hz ? hz : one->how.hz, suspend && rules_suspend(t->rules)};
+	const struct watch_how how = {.hz = hz ? hz : one->how.hz, .suspend = suspend && rules_suspend(t->rules)};
 
 	if (how.hz < CONFIG_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
 	    (how.hz == one->how.hz && how.suspend == one->how.suspend))
@@ -277,7 +235,7 @@ static bool take_how(const struct targets *t, struct target *one, uint32_t hz, b
 	return true;
 }
 
-/* Under whose samples it ended has a worker of its own from now on. */
+/* The target whose samples it was working on when it ended gets a worker of its own from now on. */
 static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -304,6 +262,7 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	uint64_t now = clock_monotonic_ns();
 	size_t i = 0;
 	struct target *one;
+	const struct watch_how *wanted;
 	int blamed_slot;
 
 	if (joint_ended(&t->joint, child, status, &blamed_slot)) {
@@ -313,19 +272,22 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	while (i < t->n && t->list[i].worker != child)
 		i++;
 	if (i == t->n)
-		return false;
+		return targets_wall_ended(t, child, status);
 	one = &t->list[i];
 	one->worker = 0;
 	one->again_ns = now;
+	own_worker_ended(t->own, one->slot);
+	wanted = own_worker_wanted(t->own, one->slot);
 	switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
 	/* The target is gone, or another program now; it may become one all the time. */
 	case WATCH_ENDED: one->again_ns = now + restart_delay(&one->restart, now); break;
 	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
-	case WATCH_FAILED: one->again_ns = now + FAILED_NS; break;
+	case WATCH_FAILED: one->again_ns = now + TARGETS_FAILED_NS; break;
 	case WATCH_LEFT_OUT: one->left_out = true; break;
+	case WATCH_EXEC: one->replaced = true; break;
 	case WATCH_AGAIN:
-		if (!take_how(t, one, t->wanted[one->slot].hz, t->wanted[one->slot].suspend))
-			one->again_ns = now + FAILED_NS;
+		if (!take_how(t, one, wanted->hz, wanted->suspend))
+			one->again_ns = now + TARGETS_FAILED_NS;
 		break;
 	default: blame(t, one, status, now);
 	}
@@ -353,11 +315,19 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 {
 	struct target *one = of_slot(t, r);
 
+	if (r->what == CROWD_MAPPED) {
+		t->again(t->ctx, r->pid);
+		return;
+	}
 	if (!one)
 		return;
 	if (r->what == CROWD_COST) {
 		if (t->governor)
 			governor_cost(t->governor, one->slot, r->cpu_ns);
+		return;
+	}
+	if (r->what == CROWD_WALL) {
+		one->wall = rules_wall(t->rules);
 		return;
 	}
 	leave(t, one);
@@ -367,10 +337,7 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 		one->alone = true;
 		take_how(t, one, r->hz, r->suspend);
 		break;
-	case CROWD_EXEC:
-		t->again(t->ctx, one->who.pid);
-		drop(t, (size_t)(one - t->list));
-		break;
+	case CROWD_EXEC: one->replaced = true; break;
 	default: one->again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
 	}
 }
@@ -394,6 +361,21 @@ static void turn_joint(struct targets *t)
 		joint_has_ended(t, blamed_slot, clock_monotonic_ns());
 }
 
+/* Its place is needed until its last process has ended. */
+static void let_go(struct targets *t, size_t i)
+{
+	const struct target *one = &t->list[i];
+
+	leave(t, &t->list[i]);
+	if (one->waller) {
+		kill(one->waller, SIGTERM);
+		return;
+	}
+	if (one->replaced)
+		t->again(t->ctx, one->who.pid);
+	drop(t, i);
+}
+
 void targets_turn(struct targets *t)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -403,15 +385,14 @@ void targets_turn(struct targets *t)
 		struct target *one = &t->list[i];
 		const struct quarantine_who who = blamed(one);
 
+		targets_turn_wall(t, one, now);
 		if (one->worker)
 			continue;
-		if (has_ended(one)) {
-			leave(t, one);
-			drop(t, i);
-		} else if (!one->joined && !one->left_out && now >= one->again_ns &&
-			   !quarantine_left_ns(t->quarantine, &who, now)) {
+		if (one->replaced || has_ended(one))
+			let_go(t, i);
+		else if (!one->joined && !one->left_out && now >= one->again_ns &&
+			 !quarantine_left_ns(t->quarantine, &who, now))
 			start(t, one);
-		}
 	}
 }
 
@@ -430,9 +411,12 @@ void targets_configured(struct targets *t)
 void targets_stop(struct targets *t, int signal)
 {
 	joint_stop(&t->joint, signal);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		if (t->list[i].worker)
 			kill(t->list[i].worker, signal);
+		if (t->list[i].waller)
+			kill(t->list[i].waller, signal);
+	}
 }
 
 size_t targets_running(const struct targets *t)
@@ -440,6 +424,6 @@ size_t targets_running(const struct targets *t)
 	size_t n = joint_runs(&t->joint);
 
 	for (size_t i = 0; i < t->n; i++)
-		n += t->list[i].worker != 0;
+		n += (t->list[i].worker != 0) + (t->list[i].waller != 0);
 	return n;
 }

@@ -10,17 +10,17 @@
 #include "sampler/daemon/host/scan.h"
 #include "sampler/daemon/http/daemon_state.h"
 
+struct own_workers;
 struct quarantine;
 struct rules;
-struct watch_how;
 
-/* The JVMs of this host, and what samples them: one worker for all, or for those that need it one of their own. */
+/* The JVMs of this host and their workers: one worker samples all of them, except those that need one of their own. */
 enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
 
 struct targets {
 	struct target *list;
 	size_t n;
-	struct watch_how *wanted; /* shared with the workers, by slot */
+	struct own_workers *own; /* of those that have a worker of their own, and of captures */
 	uint64_t slots[TARGETS_MAX / 64 + 1]; /* taken */
 	struct quarantine *quarantine;
 	struct governor *governor; /* of those that are sampled together, by slot; NULL: there are none yet */
@@ -28,36 +28,39 @@ struct targets {
 	uint32_t hz;
 	uint64_t cpu_limit; /* of the whole daemon, in millionths of a core */
 	char boot_id[40], host[65];
-	bool full, full_of_user; /* it was said */
+	bool full, full_of_user; /* this was logged */
 	bool isolate; /* each has a worker of its own */
 	struct joint joint;
 	/* Passes the socket of a new worker to the keeper. */
 	int (*feed)(void *ctx, int socket);
-	/* The process is another program now: look at it again soon. */
+	/* The process is another program now, or may have become a JVM: look at it again soon. */
 	void (*again)(void *ctx, pid_t pid);
 	void *ctx;
 };
 
 int targets_init(struct targets *t, struct err *err);
 void targets_done(struct targets *t);
-/* Has it sampled, unless it is, is left out by a rule, or is in quarantine. */
+/* Starts sampling the process, unless it is sampled already, left out by a rule, or in quarantine. */
 void targets_found(struct targets *t, const struct scan_found *f);
 /*
- * The one with this PID, for whoever wants more of it than the history has. start: as the history has it (programs.h); 0: whatever it is.
- * -ESRCH, -EPERM: it may not be sampled; err says why.
+ * Finds the target with this PID, for a capture. start: its start time as in the history (programs.h); 0: any. -ESRCH,
+ * -EPERM: it may not be sampled; err says why.
  */
 int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struct scan_found **ret, struct err *err);
-/* A child has ended. false: it was no worker. */
+/* A child has ended. false: it was not a worker. */
 bool targets_ended(struct targets *t, pid_t child, int status);
-/* Starts workers again whose targets wait for one, and forgets targets that have ended. */
+/* Starts workers for targets that wait for one, and forgets targets that have ended. */
 void targets_turn(struct targets *t);
-/* Once a second, with the CPU time of all processes of the daemon so far: changes how often targets are sampled. */
+/*
+ * Changes how often targets are sampled. To be called once a second, with the CPU time of all processes of the daemon
+ * so far.
+ */
 void targets_govern(struct targets *t, uint64_t own_cpu_ns);
-/* How many are sampled, and what the governor has to do for it. */
+/* How many targets are sampled, and the state of the governor. */
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
 bool targets_governed(const struct targets *t); /* there is something to govern */
 int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
-void targets_configured(struct targets *t); /* hz, rules or isolate are others now */
+void targets_configured(struct targets *t); /* hz, rules or isolate have changed */
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */
 size_t targets_running(const struct targets *t);
 

@@ -23,7 +23,7 @@ void targets_ungovern(struct targets *t, const struct target *one)
 
 /* --- changes --- */
 
-/* It may come several times for a target. */
+/* There may be several for one target. */
 static void note_change(void *ctx, const struct governor_change *c)
 {
 	struct targets *t = ctx;

@@ -7,7 +7,10 @@ static bool is_same_user(const struct scan_found *a, const struct scan_found *b)
 	return a->in_namespace == b->in_namespace && (a->in_namespace || a->uid == b->uid);
 }
 
-/* What a user starts must not leave no room for others'. Root's may be those of all containers. */
+/*
+ * One user's processes must not use up the room for those of others. Root is exempt: its processes may be those of all
+ * containers.
+ */
 static bool has_share(const struct targets *t, const struct scan_found *f)
 {
 	size_t n = 0;

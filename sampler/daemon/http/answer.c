@@ -290,13 +290,13 @@ int answer_profile(const struct answer_context *c, const struct query *q, struct
 	return r;
 }
 
-/* What is asked for if Go's pprof asks for nothing. */
+/* The default range for Go's pprof, which passes none. */
 enum { PPROF_S = 30 };
 
 /* A step is complete, sent and stored this long after its end. */
 #define PPROF_LATE_NS UINT64_C(15000000000)
 
-/* The steps of the last seconds that are stored: those who come every N seconds and ask for N get each step once. */
+/* The latest steps that are stored: a client that comes every N seconds and asks for N seconds gets each step once. */
 int answer_pprof(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {
 	uint64_t step = STORE_STEP_S * UINT64_C(1000000000), now = clock_realtime_ns() - PPROF_LATE_NS;
@@ -323,6 +323,7 @@ static unsigned status_of(int code)
 	case -ENOENT:
 	case -ENODATA: return 404;
 	case -EOPNOTSUPP: return 405;
+	case -EALREADY:
 	case -EAGAIN: return 409;
 	case -E2BIG: return 413;
 	case -EBUSY:

@@ -10,7 +10,7 @@ struct err;
 struct query;
 struct ring;
 
-/* What a request is answered with. */
+/* The answer to a request. */
 struct answer {
 	unsigned status; /* of HTTP */
 	const char *type; /* Content-Type */
@@ -23,12 +23,12 @@ struct answer_context {
 	struct captures *captures;
 	struct ring *ring; /* the last hour */
 	const struct daemon_state *state;
-	uint32_t by; /* uid of whoever asks, or CAPTURE_BY_NOBODY */
+	uint32_t by; /* uid of the client, or CAPTURE_BY_NOBODY */
 };
 
 typedef int answer_fn(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
 
-/* Fill *a: 0, or -errno, and err says why: -EINVAL, -ENODATA, -ENOENT are the client's business. */
+/* Fill *a. 0, or -errno, and err says why; -EINVAL, -ENODATA and -ENOENT are errors of the client. */
 answer_fn answer_targets, answer_events, answer_status, answer_profile, answer_pprof, answer_diff, answer_series,
 	answer_heatmap, answer_health, answer_metrics, answer_captures, answer_capture, answer_capture_new;
 

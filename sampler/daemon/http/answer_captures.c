@@ -1,4 +1,4 @@
-/* Recordings on demand: asking for one, what there is, and one of them as a profile. */
+/* Recordings on demand: starting one, listing them, and fetching one as a profile. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What is different between two ranges, or between two sets of programs, versions, ... */
+/* Compares two ranges, or two sets of programs, versions, ... */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@ struct store_target;
 struct store_view;
 struct writer;
 
-/* Regular expressions come from strangers: this limits what one answer may take. answer_matches(): 1, 0, or -ETIME. */
+/* Regular expressions are untrusted: this limits the time for one answer. answer_matches(): 1, 0, or -ETIME. */
 struct answer_matching {
 	struct regex *re;
 	uint64_t work;
@@ -29,7 +29,7 @@ void answer_put_cells(struct json *j, const struct store_cell *cells, size_t n);
 
 #define ANSWER_JSON "application/json"
 
-/* What answers are made of. */
+/* The history as selected by the query. */
 int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err);
 /* Closes `out`, a memory stream to a->body and a->len, and sets the rest of *a. 0 or -ENOMEM. */
 int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err);
@@ -37,10 +37,10 @@ int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err);
 int answer_write(const struct named_profile *np, const struct writer *w, struct answer *a, struct err *err);
 /* Members of an object: target, pid, labels. */
 void answer_put_target(struct json *j, const struct store_target *t);
-/* From the last hour in memory: the range exactly, and some threads only. */
+/* From the last hour in memory: with an exact range, and threads selected by name. */
 int answer_recent_heatmap(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err);
 int answer_recent_read(const struct answer_context *c, const struct query *q, struct named_profile **ret,
 		       struct err *err);
-const char *answer_kind(enum named_kind k); /* NULL: not one of a leaf */
+const char *answer_kind(enum named_kind k); /* NULL: not the kind of a leaf */
 
 #endif

@@ -1,4 +1,4 @@
-/* What only the last hour in memory can tell: samples by 20 ms, exact ranges, single threads. */
+/* Answers that only the last hour in memory has: samples by 20 ms, exact ranges, single threads. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Samples over time: of a method, by how they ran, by program or label. */
+/* Samples over time: of one method, by tier, by program or by label. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/regex.h"
 
-/* Rows; what others would have is added up. */
+/* Rows; all further ones are added up in one. */
 enum { ROWS_MAX = 100 };
 
 /* Steps of matching in one answer: about two seconds. */

@@ -1,4 +1,4 @@
-/* What the daemon itself takes, and how it is. */
+/* What the daemon itself uses, and its state. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -4,12 +4,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* What the daemon's first process tells the keeper of the whole daemon, every few seconds. All 0: nothing yet. */
+/*
+ * Numbers about the whole daemon, which its first process sends to the keeper every few seconds. All 0: nothing was
+ * sent yet.
+ */
 struct daemon_numbers {
 	uint64_t jvms; /* that are sampled */
-	uint64_t lowered; /* of these, less often than configured, because of cpu_limit */
-	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, in the mean of 10 s */
-	uint64_t helpless; /* 1: above the limit, although nothing is sampled more often than it has to be */
+	uint64_t lowered; /* those of them that are sampled less often than configured, because of cpu_limit */
+	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, averaged over 10 s */
+	uint64_t helpless; /* 1: above the limit, although no target can be sampled less often */
 	uint64_t captures; /* that run */
 };
 

@@ -19,29 +19,29 @@
 #include "symbolizer/base/parse.h"
 
 /*
- * HEAD_BYTES: for a request's lines, and the answer's. THREADS: that answer requests; the others wait. CONNECTIONS: on each socket.
- * IDLE_S: for a client that does not go on.
+ * HEAD_BYTES: for the header lines of a request, and of an answer. THREADS: that answer requests; further requests
+ * wait. CONNECTIONS: for each socket. IDLE_S: until a client that sends nothing is disconnected.
  */
 enum { HEAD_BYTES = 16 << 10, THREADS = 2, CONNECTIONS = 128, IDLE_S = 20, ARGUMENTS = 32, TOKEN_MIN = 16 };
 
-/* Of all answers that clients have not taken yet, together. */
+/* For all answers together that clients have not read yet. */
 #define BODIES_MAX (UINT64_C(64) << 20)
 
 struct http {
 	struct answer_context context;
 	const char *token; /* for the one below */
 	struct MHD_Daemon *unix_socket, *tcp_socket;
-	_Atomic uint64_t bodies; /* bytes of answers that are on their way */
+	_Atomic uint64_t bodies; /* bytes of answers being sent */
 };
 
-/* One request, from its head on. */
+/* One request, from its header on. */
 struct request {
 	uint64_t body; /* its share of http.bodies */
 };
 
 static const struct path {
 	const char *path;
-	answer_fn *answer, *post; /* NULL: not with that method */
+	answer_fn *answer, *post; /* NULL: the method is not allowed */
 	enum query_recent recent; /* what of the last hour in memory can be asked for */
 } paths[] = {
 	{"/api/v1/targets", answer_targets, NULL, QUERY_STORED},
@@ -66,7 +66,7 @@ static const char *header(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-/* In a time that does not depend on where they differ. */
+/* Takes the same time wherever the first difference is. */
 static bool is_token(const char *given, const char *token)
 {
 	size_t n = strlen(token), len = strlen(given);
@@ -77,7 +77,7 @@ static bool is_token(const char *given, const char *token)
 	return !differ;
 }
 
-/* A page from elsewhere can make a browser ask, but under the name that it has been resolved from. */
+/* A page from another site can make a browser send a request (DNS rebinding), but with that site's name as the host. */
 static bool is_this_host(const char *host)
 {
 	static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -136,7 +136,7 @@ static int read_query(struct MHD_Connection *c, struct query *q, struct err *err
 	return rd.r < 0 ? rd.r : query_end(q, rd.now_ns, err);
 }
 
-/* A path that ends with a slash goes on with a number. */
+/* A path in the table that ends with a slash is followed by a number. */
 static bool is_path(const char *given, const char *path, uint64_t *ret_number)
 {
 	size_t n = strlen(path);
@@ -165,7 +165,7 @@ static answer_fn *find_method(const struct path *p, const char *method, struct e
 	return fn;
 }
 
-/* Of the socket, the kernel knows who it is. */
+/* On the local socket, the kernel knows the client's user. */
 static uint32_t who_asks(struct MHD_Connection *c, bool tcp)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -201,7 +201,7 @@ static int answer(const struct http *h, struct MHD_Connection *c, bool tcp, cons
 
 /* --- sending --- */
 
-/* A page brings its own policy, which allows its script. */
+/* A page has a policy of its own, which allows its script. */
 static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, bool last)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(a->len, a->body, MHD_RESPMEM_MUST_FREE);
@@ -225,7 +225,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct answer *a, b
 	return sent;
 }
 
-/* Of headers that are repeated, MHD_lookup_connection_value() sees one only. */
+/* MHD_lookup_connection_value() finds only one of several headers with the same name. */
 static enum MHD_Result announces_body(void *found, enum MHD_ValueKind kind, const char *key, const char *value)
 {
 	bool length = strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
@@ -253,7 +253,10 @@ static int account(struct http *h, struct request *q, const struct answer *a, st
 	return err_set(err, -EBUSY, "too much is being answered at the moment: try again");
 }
 
-/* No request has a body: one that announces it is refused before it is read, and its connection closed. */
+/*
+ * No request may have a body: if one is announced, the request is refused before it is read, and the connection is
+ * closed.
+ */
 static enum MHD_Result handle(struct http *h, bool tcp, struct MHD_Connection *c, const char *path, const char *method,
 			      void **seen)
 {

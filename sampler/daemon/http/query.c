@@ -14,7 +14,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* What is not given: the last ten minutes of CPU time. */
+/* Defaults: the last ten minutes, CPU time. */
 #define DEFAULT_NS (600 * SECOND)
 #define DEFAULT_EVENT "cpu"
 
@@ -26,7 +26,7 @@
 
 enum { EVENT_MAX = 64, DAY_S = 86400, STEP_MAX_S = 365 * DAY_S };
 
-/* Cells of a range whose step is not given; at most. */
+/* The most cells that a default step may give. */
 enum { DEFAULT_CELLS = 400 };
 
 /* ".25" -> 250,000,000; *rest is moved behind it. */
@@ -153,7 +153,7 @@ static int set_hz(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
-/* In place of a target, where one process is meant that runs. */
+/* Instead of a target, where a running process is meant. */
 static int set_pid(struct query *q, const char *text, struct err *err)
 {
 	uint64_t pid;
@@ -184,7 +184,7 @@ static int set_split(struct query *q, const char *text, struct err *err)
 	return 0;
 }
 
-/* A number of seconds, or 10m, 1h, ...; 20ms is what the last hour in memory has. */
+/* A number of seconds, or 10m, 1h, ...; 20ms is only for the last hour in memory. */
 static int set_step(struct query *q, const char *text, struct err *err)
 {
 	const char *rest = text;
@@ -266,7 +266,7 @@ static uint32_t default_step(uint64_t range_s)
 	return least < UINT32_MAX / 600 * 600 ? (uint32_t)least : UINT32_MAX / 600 * 600;
 }
 
-/* Of the other side: the same range of other programs, or the range of that length before. */
+/* The other side: the same range of other programs, or the preceding range of the same length. */
 static void end_against(struct query *q)
 {
 	uint64_t length = q->to_ns - q->from_ns;

@@ -30,7 +30,7 @@ struct query {
 	struct query_target target;
 	const char *format; /* NULL: not given */
 	const struct writer *writer; /* NULL: not given, or not one of a profile */
-	/* Of /api/v1/diff: what the other side has instead. */
+	/* Of /api/v1/diff: the values for the other side. */
 	uint64_t against_ns; /* where its range begins; 0: not given */
 	uint64_t against_to_ns; /* set by query_end() */
 	struct label against[2 * QUERY_LABELS]; /* query_end() adds labels that it shares */
@@ -46,17 +46,17 @@ struct query {
 	enum store_split split; /* STORE_WHOLE: not given */
 	const char *split_key; /* of STORE_BY_LABEL */
 	uint32_t step_s; /* 0: not given */
-	/* Of what the last hour in memory can tell. */
+	/* Only for the last hour in memory. */
 	uint64_t cell_ns; /* step=20ms; 0: another one */
 	bool exact;
 	const char *thread; /* regular expression; NULL: not given */
 };
 
-/* One argument, decoded. -EINVAL: err says what is right. */
+/* Takes one argument, already decoded. -EINVAL: err says what is right. */
 int query_add(struct query *q, const char *key, const char *value, uint64_t now_ns, struct err *err);
 /* Fills in what was not given. -EINVAL: no range. */
 int query_end(struct query *q, uint64_t now_ns, struct err *err);
-/* -EINVAL: an argument that only the last hour in memory can answer, where it means nothing. */
+/* -EINVAL: the query has an argument for the last hour in memory, but its answer does not come from there. */
 enum query_recent { QUERY_STORED, QUERY_RECENT_PROFILE, QUERY_RECENT_CELLS };
 int query_check_recent(const struct query *q, enum query_recent has, struct err *err);
 

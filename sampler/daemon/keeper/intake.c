@@ -21,7 +21,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
-/* READS: of READ_BYTES, before others have their turn. NOTES_MAX: in one step. */
+/* READS: how many times READ_BYTES, before other feeds have their turn. NOTES_MAX: in one step. */
 enum { READ_BYTES = 64 << 10, READS = 16, NOTES_MAX = 200 };
 
 static const char *const event_kinds[FEED_EVENTS] = {
@@ -41,11 +41,11 @@ struct kept {
 	struct arena texts;
 };
 
-/* The store takes nothing. */
+/* The store cannot be written to. */
 struct trouble {
 	int code; /* 0: there is none */
 	bool now; /* in the present step, too */
-	uint64_t since_ns; /* what was sampled from then on is lost */
+	uint64_t since_ns; /* when the loss began */
 	struct err why;
 };
 
@@ -113,9 +113,9 @@ void intake_free(struct intake *in)
 	free(in);
 }
 
-/* --- trouble with the store, and what happened --- */
+/* --- trouble with the store, and events --- */
 
-/* Each kind of trouble is said when it begins. */
+/* Each kind of trouble is reported once, when it begins. */
 static void note_failure(struct intake *in, int r, const struct err *why)
 {
 	struct trouble *t = &in->trouble;
@@ -191,7 +191,7 @@ size_t intake_poll(const struct intake *in, struct pollfd *ret)
 	return in->n;
 }
 
-/* Targets that were not said to be gone. */
+/* Targets whose end was not announced. */
 static void note_lost(struct intake *in, const struct source *src)
 {
 	for (uint32_t i = 0; i < FEED_TARGETS_MAX; i++)
@@ -220,7 +220,7 @@ static int copy_labels(struct kept *k, const struct feed_message *m)
 	return 0;
 }
 
-/* It makes the target a little slower, and may explain what the history has of that time. */
+/* It slows the target down a little, and may explain what the history shows at that time. */
 static void note_capture(struct intake *in, const struct source *src, const struct kept *k)
 {
 	char text[200];
@@ -343,7 +343,7 @@ static int take_all(struct intake *in, struct source *src, struct err *err)
 	return r < 0 ? err_set(err, -EPROTO, "a worker's messages break a rule, or are of another version") : 0;
 }
 
-/* 1: there may be more; 0: not now; -EPIPE: the other end has closed it; -EPROTO: it breaks a rule. */
+/* 1: there may be more; 0: nothing more now; -EPIPE: the other end has closed; -EPROTO: it broke the protocol. */
 static int read_once(struct intake *in, struct source *src, struct err *err)
 {
 	char bytes[READ_BYTES];
@@ -408,7 +408,7 @@ void intake_tend(struct intake *in)
 		log_warn("the history cannot be tidied up: %s", e.msg);
 }
 
-/* A clock that was set back since then tells nothing. */
+/* If the clock was set back since then, the difference means nothing. */
 void intake_note_absence(struct intake *in)
 {
 	bool ended;
@@ -421,5 +421,5 @@ void intake_note_absence(struct intake *in)
 		note_gap(in, until, "restart", "the daemon was stopped, and started again", text);
 	else
 		note_gap(in, until, "gap", "the process that keeps the history was not running", text);
-	intake_flush(in); /* whoever asks soon after an upgrade sees it */
+	intake_flush(in); /* visible to users who look soon after an upgrade */
 }

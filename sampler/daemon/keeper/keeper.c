@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@
 #define SECOND UINT64_C(1000000000)
 #define TEND_NS (60 * SECOND)
 
-/* What the feed may still bring after KEEPER_STOP. */
+/* Time for the feed to deliver the rest after KEEPER_STOP. */
 #define LAST_NS (2 * SECOND)
 
 struct keeper {
@@ -54,7 +55,10 @@ static int take_on_owner(int dir, struct err *err)
 	return 0;
 }
 
-/* The service manager signals all processes of a service; only the broker says when it is time. A limit of file sizes is an error. */
+/*
+ * The service manager signals all processes of a service, but only the broker decides when this one ends. Writing
+ * beyond the limit of file sizes is to be an error, not a signal.
+ */
 static void ignore_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
@@ -63,7 +67,7 @@ static void ignore_signals(void)
 		signal(signals[i], SIG_IGN);
 }
 
-/* SQLite knows files by paths: they are below the working directory. */
+/* SQLite opens files by path: these are below the working directory. */
 #define HERE "."
 
 static int open_store(struct keeper *k, struct err *err)
@@ -90,7 +94,7 @@ static int start_http(struct keeper *k, struct err *err)
 	return ho.unix_socket >= 0 || ho.tcp_socket >= 0 ? http_start(&ho, &k->http, err) : 0;
 }
 
-/* In a thread that answers requests. */
+/* Called in a thread that answers requests. */
 static int ask_for_capture(void *ctx, uint64_t id, const struct capture_request *r)
 {
 	const struct keeper *k = ctx;
@@ -136,7 +140,7 @@ static void take_feed(struct keeper *k, int fd, uint64_t capture)
 	if (capture && r == 0)
 		captures_began(k->captures, capture);
 	else if (capture)
-		captures_refused(k->captures, capture, "there is no memory for it");
+		captures_refused(k->captures, capture, r, "there is no memory for it");
 
 	if (r < 0)
 		log_error("what a worker sends cannot be read: %s", strerror(-r));
@@ -146,6 +150,12 @@ static void set_limits(struct keeper *k, const struct keeper_message *m)
 {
 	store_set_limits(k->store, &m->limits);
 	ring_limit(k->ring, m->ring_bytes);
+}
+
+static void take_state(struct keeper *k, const struct daemon_numbers *n)
+{
+	daemon_state_set(&k->state, n);
+	tell(k, KEEPER_ALIVE);
 }
 
 static void take_message(struct keeper *k)
@@ -162,9 +172,9 @@ static void take_message(struct keeper *k)
 	else if (m.what == KEEPER_LIMITS)
 		set_limits(k, &m);
 	else if (m.what == KEEPER_STATE)
-		daemon_state_set(&k->state, &m.numbers);
+		take_state(k, &m.numbers);
 	else if (m.what == KEEPER_CAPTURE_REFUSED)
-		captures_refused(k->captures, m.capture, m.why);
+		captures_refused(k->captures, m.capture, m.code, m.why);
 }
 
 /* --- the feeds --- */
@@ -177,7 +187,7 @@ static void read_feeds(struct keeper *k, const struct pollfd *p, size_t n)
 			intake_read(k->intake, n);
 }
 
-/* Until the workers have closed their ends, or it is time. */
+/* Returns once the workers have closed their ends, or the time is over. */
 static void read_rest(struct keeper *k)
 {
 	uint64_t until = clock_monotonic_ns() + LAST_NS, now;
@@ -208,6 +218,7 @@ static void do_what_is_due(struct keeper *k)
 	}
 	if (now >= k->tend_at) {
 		intake_tend(k->intake);
+		malloc_trim(0); /* memory that profiles and roll-ups needed for a while */
 		k->tend_at = now + TEND_NS;
 	}
 }

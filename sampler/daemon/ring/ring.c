@@ -59,7 +59,7 @@ static size_t ring_bytes(const struct ring *r)
 	return n;
 }
 
-/* When the last segment is forgotten, the ring begins at its end: now. */
+/* When the last segment is dropped, the ring begins where it ends: now. */
 static void forget_oldest(struct ring *r, uint64_t now_ns)
 {
 	struct segment *s = r->oldest;

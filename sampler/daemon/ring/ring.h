@@ -10,9 +10,10 @@
 struct err;
 
 /*
- * The last hour, sample by sample with its time, in bounded memory. Samples of all targets are in segments with dictionaries of their own; the
- * oldest segment is forgotten as a whole, so there is less than an hour if the memory does not suffice. Any thread may call any function; none waits
- * for what another's ring_query asks about names. A segment that is being read meanwhile is kept, beyond the limit.
+ * The samples of the last hour with their times, in bounded memory. Samples of all targets are kept in segments, each
+ * with its own dictionary. The oldest segment is dropped as a whole, so if the memory does not suffice, less than an
+ * hour is kept. Any thread may call any function, and no thread waits while another one calls the functions of its
+ * ring_query. A segment that is being read is kept meanwhile, even beyond the limit.
  */
 struct ring;
 
@@ -24,22 +25,25 @@ void ring_free(struct ring *r);
 void ring_limit(struct ring *r, uint64_t max_bytes); /* from the next ring_add() on */
 
 /*
- * Adds the samples of a profile with time slices, the first of which begins at base_ns (CLOCK_REALTIME). Those without a slice get the profile's last moment.
- * mono_ns: CLOCK_MONOTONIC, for their age. -ENOMEM: they are not there.
+ * Adds the samples of a profile with time slices, the first of which begins at base_ns (CLOCK_REALTIME). Samples
+ * without a slice get the time of the profile's end. mono_ns: CLOCK_MONOTONIC, for their age. -ENOMEM: they were not
+ * added.
  */
 int ring_add(struct ring *r, const struct store_target *t, const struct named_profile *np, uint64_t base_ns,
 	     uint64_t now_ns, uint64_t mono_ns);
 
 struct ring_state {
 	size_t bytes;
-	uint64_t since_ns; /* all that was sampled since then is there, except for the last seconds */
+	uint64_t since_ns; /* all samples since then are here, except those of the last seconds */
 };
 struct ring_state ring_state(struct ring *r);
 
 struct ring_query {
 	const struct store_query *q; /* the range is exact: a sample belongs to it if its slice begins there */
-	/* NULL: all. 1 or 0 for a thread's name, or a function; -errno ends the reading. Asked once for each in a segment,
-	 * without a lock. */
+	/*
+	 * Select threads and functions by name; NULL: all. Return 1, 0, or -errno, which ends the reading. Called once
+	 * for each name in a segment, without a lock.
+	 */
 	int (*wants_thread)(void *ctx, const char *name, struct err *err);
 	int (*wants_function)(void *ctx, const char *name, struct err *err);
 	void *ctx;

@@ -11,7 +11,7 @@
 
 struct dictionary;
 
-/* What one profile has brought. */
+/* The samples of one profile. */
 struct chunk {
 	uint32_t target, event; /* of the segment, and of its dictionary */
 	uint64_t slice_ns, base_ns;
@@ -26,8 +26,8 @@ struct chunk {
  */
 struct segment {
 	struct segment *newer;
-	unsigned pins; /* of readers that have let go of the lock */
-	bool forgotten; /* it is no longer in the ring; the last pin frees it */
+	unsigned pins; /* number of readers that use it without holding the lock */
+	bool forgotten; /* it is no longer in the ring, and is freed with its last pin */
 	uint64_t number;
 	uint64_t since_ns, mono_ns; /* when it began */
 	uint64_t last_mono_ns; /* when the last was added */
@@ -38,7 +38,10 @@ struct segment {
 	struct buf samples;
 };
 
-/* With the lock held. What a pinned segment's texts are stays where it is; all else may move when the lock is let go of. */
+/*
+ * To be called with the lock held. The texts of a pinned segment stay where they are; everything else may move once the
+ * lock is released.
+ */
 void segment_pin(struct segment *s);
 void segment_unpin(struct segment *s);
 

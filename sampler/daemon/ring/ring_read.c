@@ -13,7 +13,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* What is wanted of one segment, by the numbers of its dictionary. */
+/* What is requested of one segment, by the numbers of its dictionary. */
 struct choice {
 	uint8_t *labels; /* NULL: all */
 	struct stacks_wanted stacks;
@@ -74,7 +74,7 @@ static int ask(wants_fn *wants, void *ctx, const char *const *names, uint32_t fi
 	return 0;
 }
 
-/* An expression may take seconds, so the lock is let go of. The segment is pinned. */
+/* Matching an expression may take seconds, so the lock is released. The segment is pinned. */
 static int judge(struct ring *r, const char *const *names, uint32_t first, uint32_t n, wants_fn *wants, void *ctx,
 		 uint8_t *verdicts, struct err *err)
 {
@@ -111,7 +111,7 @@ static int judge_functions(struct ring *r, const struct segment *s, uint32_t n, 
 	return e;
 }
 
-/* The segment may get more chunks and names meanwhile; those that it has at first refer to what it has at first. */
+/* The segment may grow meanwhile; the chunks that it has now refer only to names that it has now. */
 static int choose(struct ring *r, const struct segment *s, const struct ring_query *rq, struct choice *c,
 		  struct err *err)
 {
@@ -178,7 +178,7 @@ static int read_chunk(struct reading *rd, const struct segment *s, const struct 
 	return r;
 }
 
-/* What is wanted, and where its stacks go: from then on, the lock is held until the segment is read. */
+/* What is requested, and where its stacks go. From here on, the lock is held until the segment is read. */
 static int begin_reading(struct reading *rd, const struct segment *s, struct choice *c, struct err *err)
 {
 	int r = choose(rd->ring, s, rd->rq, c, err);
@@ -214,7 +214,10 @@ static int read_segment(struct reading *rd, const struct segment *s, struct err 
 	return r;
 }
 
-/* The first segment from that number on, pinned, with the lock held; NULL: none. Others may add between two segments. */
+/*
+ * The first segment from that number on, pinned, with the lock held; NULL: none. New ones may be added between two
+ * calls.
+ */
 static struct segment *lock_segment(struct ring *r, uint64_t number)
 {
 	struct segment *s;
@@ -320,7 +323,7 @@ int ring_read(struct ring *r, const struct ring_query *rq, struct named_profile 
 		stacks_out_done(&rd.out);
 		unlock_segment(r, s);
 	}
-	if (e == 0) /* what it begins with may have been forgotten meanwhile */
+	if (e == 0) /* its first segments may have been dropped meanwhile */
 		e = check_begin(r, rq->q, err);
 	if (e == 0)
 		e = finish(&rd, ret, err);

@@ -53,6 +53,14 @@ bool rules_suspend(const struct rules *r)
 	return false;
 }
 
+bool rules_wall(const struct rules *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i]->choice.wall)
+			return true;
+	return false;
+}
+
 bool rules_used(const struct rules *r)
 {
 	return r->used;
@@ -181,7 +189,10 @@ static enum met conditions_met(const struct rule *rule, const struct label *labe
 	return met;
 }
 
-/* A rule that may decide leaves it open, unless it would leave the target out: then those behind it decide. */
+/*
+ * The first rule that matches decides. One that depends on labels that are not known yet counts as a match, unless it
+ * would leave the target out.
+ */
 bool rules_leave_out(const struct rules *r, const struct label *labels, size_t n)
 {
 	for (size_t i = 0; i < r->n; i++) {

@@ -22,6 +22,7 @@ struct rule_choice {
 	bool leave_out;
 	uint32_t frequency; /* Hz; 0: the default */
 	bool suspend; /* the suspend engine, not perf events */
+	bool wall; /* waiting threads, too */
 	const char *rule; /* the rule's name; NULL: none matched */
 	const struct label *labels; /* additional labels of the target; borrowed from the rules */
 	size_t n_labels;
@@ -31,6 +32,7 @@ struct rules *rules_new(void); /* NULL: out of memory */
 void rules_free(struct rules *r);
 size_t rules_count(const struct rules *r);
 bool rules_suspend(const struct rules *r); /* some rule wants the suspend engine */
+bool rules_wall(const struct rules *r); /* some rule wants waiting threads, too */
 bool rules_used(const struct rules *r); /* rules_choose() was called */
 
 /* Appends a rule that matches everything so far. `where`: file and line, for messages. -E2BIG: too many; -EEXIST. */

@@ -47,7 +47,7 @@ static int connect_to(const char *name)
 	return r;
 }
 
-/* Half of the time after which the manager ends the service; 0: it does not, or means another process. */
+/* Half of the manager's watchdog timeout; 0: there is none, or it is for another process. */
 static uint64_t watchdog_ns(const char *usec, const char *pid)
 {
 	uint64_t us, of;
@@ -88,7 +88,7 @@ static void tell(const struct notify *n, const char *text)
 		send(n->fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* Lines are assignments, so a status must not have any of its own. */
+/* Lines are assignments, so a status must not contain line ends. */
 static void tell_status(const struct notify *n, const char *before, const char *status)
 {
 	char clean[300], text[400];
@@ -103,7 +103,7 @@ void notify_ready(const struct notify *n, const char *status)
 	tell_status(n, "READY=1\n", status);
 }
 
-/* The time is what systemd tells this message by from one that a reload before it has sent. */
+/* systemd uses the time to tell this message from one of an earlier reload. */
 void notify_reloading(const struct notify *n)
 {
 	char text[80];

@@ -40,7 +40,10 @@ static struct blamed *find(struct quarantine *q, const struct blamed *who)
 	return NULL;
 }
 
-/* A user whom nobody knows any more could begin anew, so targets go first, and of these what was to blame the longest ago. */
+/*
+ * A user who is forgotten could start over, so targets are dropped first, and among them the one that was to blame
+ * longest ago.
+ */
 static bool goes_before(const struct blamed *a, const struct blamed *b)
 {
 	if (!a->pid != !b->pid)

@@ -7,9 +7,10 @@
 #include <sys/types.h>
 
 /*
- * Targets under whose samples the worker has ended. One that was to blame twice is left out for a minute, and for twice as long each time it
- * is to blame again, up to a day. A user could start new processes for ever, so the same holds for all of a user's targets once they were to
- * blame QUARANTINE_USER times. What was blamed for nothing for a day is forgotten. Times: CLOCK_MONOTONIC.
+ * Targets that the worker was working on when it ended. A target that was blamed twice is left out for a minute, and
+ * each further time for twice as long, up to a day. Since a user could go on starting new processes, the same holds for
+ * all of a user's targets once they were blamed QUARANTINE_USER times. Targets and users that were not blamed for a day
+ * are forgotten. Times: CLOCK_MONOTONIC.
  */
 struct quarantine;
 
@@ -24,10 +25,10 @@ struct quarantine_who {
 struct quarantine *quarantine_new(void); /* NULL: out of memory */
 void quarantine_free(struct quarantine *q);
 
-/* The worker has ended over a sample of this one. How long it is left out now; 0: not yet. */
+/* The worker has ended while working on this target. Returns for how long it is now left out; 0: not yet. */
 uint64_t quarantine_blame(struct quarantine *q, const struct quarantine_who *who, uint64_t now_ns);
 
-/* How much longer it, or its user, is left out; 0: it may be sampled. */
+/* For how much longer the target or its user is left out; 0: it may be sampled. */
 uint64_t quarantine_left_ns(struct quarantine *q, const struct quarantine_who *who, uint64_t now_ns);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * When a process of the daemon that has ended is started again: after 0.1 s, and after twice as long each time, up to 30 s; once it has run for
- * a minute, after 0.1 s again. Zero-initialise. Times: CLOCK_MONOTONIC.
+ * When a process of the daemon that has ended is restarted: after 0.1 s, and each further time after twice as long, up
+ * to 30 s; after 0.1 s again if it ran for a minute. Zero-initialise. Times: CLOCK_MONOTONIC.
  */
 struct restart {
 	uint64_t began_ns, delay_ns;
@@ -20,7 +20,7 @@ static inline void restart_began(struct restart *r, uint64_t now_ns)
 	r->began_ns = now_ns;
 }
 
-/* It has ended: how long to wait. */
+/* It has ended: returns how long to wait. */
 static inline uint64_t restart_delay(struct restart *r, uint64_t now_ns)
 {
 	uint64_t twice = r->delay_ns * 2 < RESTART_MAX_NS ? r->delay_ns * 2 : RESTART_MAX_NS;

@@ -1,5 +1,6 @@
 #include "sampler/daemon/watch/crowd.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/closing/closing.h"
+#include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/watch/crowd_members.h"
 #include "sampler/engine/frequency.h"
 #include "sampler/engine/perf/events/perf_members.h"
@@ -25,12 +27,14 @@ _Static_assert((int)CROWD_MAX <= (int)PERF_MEMBERS_MAX, "a slot is a number in t
 
 enum {
 	ADMIT_MAX = 32, /* targets in one turn: opening one takes some milliseconds */
-	SHARED_AMONG = 32, /* targets that are busy with what is new at the same time */
+	MAPPED_MAX = 16, /* CROWD_MAPPED messages per second: any program can cause them; a scan finds the rest */
+	SHARED_AMONG = 32, /* targets that may be reading new files at the same time */
 };
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
 #define IDLE_NS (10 * SECOND_NS) /* by then all JVMs that ran at the start are known */
-#define LAST_NS (2 * SECOND_NS) /* what the keeper may take to read the last steps */
+#define TRIM_NS (60 * SECOND_NS) /* how often unused memory is returned to the system */
+#define LAST_NS (2 * SECOND_NS) /* for the keeper to read the last steps */
 
 static struct perf_host *the_host; /* for the signal handler */
 
@@ -41,7 +45,7 @@ static void on_term(int signal)
 		perf_host_stop(the_host);
 }
 
-/* --- what the broker says --- */
+/* --- messages of the broker --- */
 
 static void take_admission(struct crowd *c, const struct broker_admission *a)
 {
@@ -92,7 +96,9 @@ static void tell_losses(struct crowd *c)
 		c->told = s;
 }
 
-/* A rule that matches nothing is a mistake, or is for a JVM that does not run yet: said once, and not as an error. */
+/*
+ * A rule that matches nothing is a mistake, or is for a JVM that does not run yet: reported once, and not as an error.
+ */
 static void say_idle_rules(struct crowd *c, uint64_t now_ns)
 {
 	char why[400];
@@ -107,17 +113,21 @@ static void say_idle_rules(struct crowd *c, uint64_t now_ns)
 			log_warn("%s", why);
 }
 
-/* Who has ended, and who can be named now that its JVM is readable: one that lives for some seconds is to have its name. */
+/*
+ * Finds targets that have ended, and identifies those whose JVM has become readable, since a JVM that lives for only
+ * some seconds is to have its name, too.
+ */
 static void look(struct crowd *c, uint64_t now_ns)
 {
 	if (now_ns < c->look_ns)
 		return;
 	c->look_ns = now_ns + SECOND_NS;
+	c->mapped = 0;
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];
 
 		if (session_hosted_gone(m->session)) {
-			crowd_report(c, m, CROWD_GONE, 0);
+			crowd_report(c, m, CROWD_GONE);
 			member_end(c, m);
 			continue;
 		}
@@ -126,8 +136,12 @@ static void look(struct crowd *c, uint64_t now_ns)
 			member_identify(c, m);
 		crowd_work_on(c, NULL);
 		(void)member_divisor_at(
-			c, m, now_ns - 2 * SECOND_NS); /* of one that has no samples; those in the queue are younger */
+			c, m, now_ns - 2 * SECOND_NS); /* if it has no samples; those in the queue are younger */
 		member_tell_cost(c, m);
+	}
+	if (now_ns >= c->trim_ns) {
+		malloc_trim(0);
+		c->trim_ns = now_ns + TRIM_NS;
 	}
 	say_idle_rules(c, now_ns);
 	tell_losses(c);
@@ -201,7 +215,7 @@ static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 		session_hosted_thread_exit(m->session, tid);
 }
 
-/* It is another program now, maybe not even one that is to be sampled. */
+/* It is another program now, which may not even be one to sample. */
 static void on_exec(void *ctx, pid_t pid)
 {
 	struct crowd *c = ctx;
@@ -209,8 +223,16 @@ static void on_exec(void *ctx, pid_t pid)
 
 	if (!m)
 		return;
-	crowd_report(c, m, CROWD_EXEC, 0);
+	crowd_report(c, m, CROWD_EXEC);
 	member_end(c, m);
+}
+
+static void tell_mapped(struct crowd *c, pid_t pid)
+{
+	const struct crowd_report r = {.what = CROWD_MAPPED, .pid = pid};
+
+	if (c->mapped++ < MAPPED_MAX)
+		channel_send(c->o->report, &r, sizeof(r), -1);
 }
 
 static void on_mapped(void *ctx, pid_t pid)
@@ -218,8 +240,10 @@ static void on_mapped(void *ctx, pid_t pid)
 	struct crowd *c = ctx;
 	struct member *m = member_find(c, pid);
 
-	if (!m)
+	if (!m) {
+		tell_mapped(c, pid);
 		return;
+	}
 	crowd_work_on(c, m);
 	session_hosted_mapped(m->session);
 	crowd_work_on(c, NULL);

@@ -10,12 +10,16 @@
 struct rules;
 
 /*
- * The process that samples all targets but those that have one of their own (watch.h), with one set of events for the host. Which they are,
- * the daemon's first process decides while it runs, by messages to this process's broker, which passes them on.
+ * The process that samples all targets, except those that have a process of their own (watch.h), with one set of events
+ * for the host. The daemon's first process decides which targets these are, with messages to this process's broker,
+ * which passes them on.
  */
 enum { CROWD_MAX = BROKER_SLOTS };
 
-/* Shared with the first process: what this one is at, so that it is known who is to blame if it ends or gets stuck. */
+/*
+ * Shared with the first process: which target this process is working on, to know which one to blame if it ends or gets
+ * stuck.
+ */
 struct crowd_page {
 	_Atomic uint32_t slot; /* plus 1; 0: none */
 	_Atomic uint64_t turns; /* changes with each piece of work */
@@ -24,11 +28,13 @@ struct crowd_page {
 /* From this process to the first one. */
 enum crowd_report_what {
 	CROWD_LEFT_OUT = 1, /* by a rule */
-	CROWD_ALONE, /* is to have a process of its own: `hz`, or 0, and `suspend` */
+	CROWD_ALONE, /* should have a process of its own, with `hz` (or 0) and `suspend` */
 	CROWD_GONE, /* has ended */
-	CROWD_EXEC, /* has executed another program: it is to be found anew */
+	CROWD_EXEC, /* has executed another program, and has to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
-	CROWD_COST, /* what it has cost so far: cpu_ns */
+	CROWD_COST, /* its cost so far: cpu_ns */
+	CROWD_MAPPED, /* another process may have become a JVM: `pid` */
+	CROWD_WALL, /* a rule wants its waiting threads, too */
 };
 struct crowd_report {
 	uint32_t what, slot, hz, suspend;

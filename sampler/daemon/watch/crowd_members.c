@@ -15,10 +15,10 @@
 #include "symbolizer/base/log.h"
 
 enum {
-	ALONE_MIN = 50, /* samples of a step, of which one in ALONE_SHARE has to be read while the thread waits */
+	ALONE_MIN = 50, /* samples of a step, of which one in ALONE_SHARE has to be read while its thread waits */
 	ALONE_SHARE = 20,
 };
-#define COST_NS UINT64_C(1000000) /* the least that is reported */
+#define COST_NS UINT64_C(1000000) /* the smallest cost that is reported */
 
 struct member *member_find(const struct crowd *c, pid_t pid)
 {
@@ -40,18 +40,23 @@ void crowd_work_on(struct crowd *c, struct member *m)
 	atomic_fetch_add(&c->o->page->turns, 1);
 }
 
-void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz)
+static void report(const struct crowd *c, const struct member *m, enum crowd_report_what what, struct watch_how how)
 {
 	const struct crowd_report r = {
 		.what = what,
 		.slot = m->slot,
-		.hz = hz,
-		.suspend = m->w.choice.suspend,
+		.hz = how.hz,
+		.suspend = how.suspend,
 		.pid = m->w.pid,
 		.cpu_ns = m->cost_ns,
 	};
 
 	channel_send(c->o->report, &r, sizeof(r), -1);
+}
+
+void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what)
+{
+	report(c, m, what, (struct watch_how){0});
 }
 
 static uint64_t period_of(const struct crowd *c, uint32_t divisor)
@@ -66,7 +71,7 @@ static void member_free(struct member *m)
 	free(m);
 }
 
-/* Without a word to the keeper. */
+/* The keeper is not informed. */
 static void forget(struct crowd *c, struct member *m)
 {
 	perf_host_watch(c->host, m->w.pid, false);
@@ -97,20 +102,22 @@ static void tell_doubtful(struct crowd *c, struct member *m)
 
 bool member_identify(struct crowd *c, struct member *m)
 {
-	struct watched *w = &m->w;
+	const struct watch_how how = {.hz = c->o->hz};
+	struct watch_how wanted = how;
+	enum watch_status status;
 
 	if (m->identified)
 		return true;
-	watched_identify(w, session_hosted_jdk(m->session));
+	status = watched_identify(&m->w, session_hosted_jdk(m->session), &how, &wanted);
 	m->identified = true;
-	if (w->choice.leave_out)
-		crowd_report(c, m, CROWD_LEFT_OUT, 0);
-	else if ((w->choice.frequency && w->choice.frequency != c->o->hz) || w->choice.suspend)
-		crowd_report(c, m, CROWD_ALONE, w->choice.frequency);
-	else
-		watched_introduce(w);
-	m->over = !w->introduced;
-	return w->introduced;
+	if (status == WATCH_LEFT_OUT)
+		crowd_report(c, m, CROWD_LEFT_OUT);
+	else if (status == WATCH_AGAIN)
+		report(c, m, CROWD_ALONE, wanted);
+	else if (wanted.wall)
+		crowd_report(c, m, CROWD_WALL);
+	m->over = !m->w.introduced;
+	return m->w.introduced;
 }
 
 /* Frames of virtual threads, and the rest of very deep stacks, have to be read while the thread waits, which takes events of its own. */
@@ -135,7 +142,7 @@ void member_end_step(struct crowd *c, struct member *m)
 	if (r == 0) {
 		alone = is_for_itself(np);
 		if (m->mixed)
-			np->meta.period = 0; /* various; each sample has its weight */
+			np->meta.period = 0; /* there was more than one; each sample has its weight */
 		r = watched_send(&m->w, np, &err);
 		named_profile_free(np);
 	}
@@ -144,7 +151,7 @@ void member_end_step(struct crowd *c, struct member *m)
 	m->mixed = false;
 	tell_doubtful(c, m);
 	if (alone && !m->over)
-		crowd_report(c, m, CROWD_ALONE, 0);
+		crowd_report(c, m, CROWD_ALONE);
 	m->over |= alone;
 }
 
@@ -166,7 +173,7 @@ void member_tell_cost(const struct crowd *c, struct member *m)
 	if (m->cost_ns - m->cost_told_ns < COST_NS)
 		return;
 	m->cost_told_ns = m->cost_ns;
-	crowd_report(c, m, CROWD_COST, 0);
+	crowd_report(c, m, CROWD_COST);
 }
 
 /* --- how often they are sampled --- */
@@ -198,8 +205,8 @@ static void change_divisor(struct crowd *c, struct member *m)
 }
 
 /*
- * The broker changes the filter at that time, which is later than now, so samples taken before and after differ by their times. A change that
- * does not hold yet never will: this one takes its place, in the broker too.
+ * The broker changes the filter at that time, which is in the future, so the samples of before and after can be told
+ * apart by their times. This replaces a change that has not taken effect yet, in the broker too.
  */
 void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a)
 {
@@ -247,7 +254,7 @@ void member_admit(struct crowd *c, const struct broker_admission *a)
 		if (r != -ESRCH)
 			log_warn("PID %d is not sampled: %s", (int)a->pid, err.msg);
 		crowd_work_on(c, NULL);
-		crowd_report(c, m, r == -ESRCH ? CROWD_GONE : CROWD_ALONE, 0);
+		crowd_report(c, m, r == -ESRCH ? CROWD_GONE : CROWD_ALONE);
 		member_free(m);
 		return;
 	}

@@ -21,7 +21,7 @@ struct member {
 	uint32_t slot, divisor;
 	uint32_t next_divisor; /* of samples from change_ns on (CLOCK_MONOTONIC); 0: as before */
 	uint64_t change_ns;
-	uint64_t cost_ns, cost_told_ns; /* CPU time that it has taken, and of that, what the first process knows */
+	uint64_t cost_ns, cost_told_ns; /* CPU time spent on it; the part that was reported to the first process */
 	bool identified, over;
 	bool mixed; /* samples of this step have different periods */
 	uint64_t doubtful; /* samples that may be another program's */
@@ -40,26 +40,28 @@ struct crowd {
 	uint32_t slots[CROWD_MAX], n; /* of the members */
 	struct member *at_work; /* since at_ns of this thread's CPU time */
 	uint64_t at_ns;
-	uint64_t look_ns; /* when to see who has ended; CLOCK_MONOTONIC */
-	uint64_t idle_ns; /* when to say which rules have decided on no JVM; 0: no JVM is known, UINT64_MAX: said */
-	struct perf_host_stats told; /* losses that the keeper knows of */
+	uint64_t look_ns; /* when to check which members have ended; CLOCK_MONOTONIC */
+	uint64_t trim_ns; /* when to give memory back; CLOCK_MONOTONIC */
+	uint32_t mapped; /* CROWD_MAPPED since the last look */
+	uint64_t idle_ns; /* when to log which rules have applied to no JVM; 0: no JVM is known, UINT64_MAX: logged */
+	struct perf_host_stats told; /* losses that were reported to the keeper */
 	enum watch_status status;
 };
 
 struct member *member_find(const struct crowd *c, pid_t pid); /* NULL: none */
 /* Starts sampling it. If that fails, reports to the first process that this one cannot sample it. */
 void member_admit(struct crowd *c, const struct broker_admission *a);
-/* false: it is not to be sampled here, and is over. */
+/* false: it should not be sampled here; it is marked as over. */
 bool member_identify(struct crowd *c, struct member *m);
 void member_end_step(struct crowd *c, struct member *m);
 void member_end(struct crowd *c, struct member *m); /* m is freed */
-/* A change of how many samples of it are left out. */
+/* Notes a change of the divisor that is yet to come. */
 void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a);
 uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns);
 void member_tell_cost(const struct crowd *c, struct member *m);
 
-/* What this thread does from now on is for that target; m NULL: for none. */
+/* From now on, this thread works for that target; m NULL: for none. */
 void crowd_work_on(struct crowd *c, struct member *m);
-void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what, uint32_t hz);
+void crowd_report(const struct crowd *c, const struct member *m, enum crowd_report_what what);
 
 #endif

@@ -23,9 +23,11 @@ struct feed_out {
 
 /* 0; -ENOBUFS: dropped; -EINVAL: the message is beyond a limit; -ENOMEM. */
 int feed_out_add(struct feed_out *f, const struct feed_message *m);
-/* Something happened now: to a target, or, with FEED_TARGETS_MAX, to the whole host. As feed_out_add(). */
+/*
+ * Adds an event that happens now, to a target or, with FEED_TARGETS_MAX, to the whole host. Returns as feed_out_add().
+ */
 int feed_out_event(struct feed_out *f, uint32_t target, enum feed_event event, const char *text);
-/* Likewise that messages were dropped, if any were; they are counted from 0 again then. */
+/* If messages were dropped, adds an event that says so, and counts from 0 again. */
 void feed_out_say_dropped(struct feed_out *f, uint32_t target);
 /* 1: something still waits; 0: all is sent; -EPIPE: nobody reads any more. */
 int feed_out_send(struct feed_out *f);

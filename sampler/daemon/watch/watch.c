@@ -21,7 +21,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
-#define LAST_NS (2 * SECOND_NS) /* what the keeper may take to read the last step */
+#define LAST_NS (2 * SECOND_NS) /* for the keeper to read the last step */
 
 struct watch {
 	const struct watch_options *o;
@@ -39,25 +39,6 @@ static void on_term(int signal)
 		session_stop(the_session);
 }
 
-/* false: it is not to be sampled like this. */
-static bool decide(struct watch *w, const char *jdk)
-{
-	const struct rule_choice *c = &w->w.choice;
-
-	watched_identify(&w->w, jdk);
-	if (c->leave_out) {
-		w->status = WATCH_LEFT_OUT;
-		return false;
-	}
-	if (!w->o->capture_ns && ((c->frequency && c->frequency != w->o->how.hz) || c->suspend != w->o->how.suspend)) {
-		*w->o->wanted = (struct watch_how){c->frequency ? c->frequency : w->o->how.hz, c->suspend};
-		w->status = WATCH_AGAIN;
-		return false;
-	}
-	watched_introduce(&w->w);
-	return true;
-}
-
 /* --- steps --- */
 
 static void end_step(struct watch *w, struct session *s)
@@ -66,8 +47,11 @@ static void end_step(struct watch *w, struct session *s)
 	struct err err = {0};
 	int r = session_take(s, &np, &err);
 
-	if (r == 0 && !w->w.introduced && w->status == WATCH_ENDED && !decide(w, np->meta.jdk))
-		session_stop(s);
+	if (r == 0 && !w->w.introduced && w->status == WATCH_ENDED) {
+		w->status = watched_identify(&w->w, np->meta.jdk, w->o->capture_ns ? NULL : &w->o->how, w->o->wanted);
+		if (w->status != WATCH_ENDED)
+			session_stop(s);
+	}
 	if (r == 0) {
 		r = watched_send(&w->w, np, &err);
 		named_profile_free(np);
@@ -110,16 +94,23 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 {
 	const struct watch_options *o = w->o;
 	const struct closing_targets targets = {.pids = &o->pid, .n = 1};
+	const bool wall = o->how.wall, history = !o->capture_ns && !wall;
 	struct session_options so = {
-		.engine = o->how.suspend ? &engine_suspend_ops : &engine_perf_ops,
-		.engine_options = {.event = "cpu", .period = frequency_period_ns(o->how.hz), .kernel = true},
+		.engine = o->how.suspend || wall ? &engine_suspend_ops : &engine_perf_ops,
+		.engine_options = {.event = wall ? "wall" : "cpu",
+				   .period = frequency_period_ns(o->how.hz),
+				   .kernel = true},
+		.only_jvm = wall,
+		.one_program = history, /* another program is another target */
 		.profile = {.threads = true},
-		.slice_ns = o->capture_ns ? 0 : FEED_SLICE_NS,
+		.slice_ns = history ? FEED_SLICE_NS : 0,
 		.slice_lead_ns = FEED_LEAD_NS,
 		.turn = on_turn,
 		.turn_ctx = w,
 		.bridge = BRIDGE_OFF,
 		.jsampler_command = "jsampler daemon",
+		.files = o->files,
+		.files_account = o->files_account,
 	};
 	int r = closing_fork(c, &targets, err);
 
@@ -150,6 +141,8 @@ static void sample(struct watch *w, struct session *s)
 	end_step(w, s);
 	watched_gone(&w->w);
 	send_rest(w);
+	if (w->status == WATCH_ENDED && session_executed(s))
+		w->status = WATCH_EXEC;
 }
 
 int watch_run(const struct watch_options *o)

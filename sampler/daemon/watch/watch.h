@@ -4,17 +4,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct budget_pool;
 struct rules;
 
 /* No bool: another process may have written it. */
 struct watch_how {
 	uint32_t hz;
 	uint32_t suspend; /* 1: threads are stopped one by one, without perf events */
+	uint32_t wall; /* 1: waiting threads, too, which takes a process in addition to the one for CPU time */
 };
 
 /*
- * The process that samples one target, and sends what it counts to the keeper (feed.h), one profile for each step of the
- * store. A process for each target: what a target does to the one that parses it befalls no other target.
+ * The process that samples one target, and sends what it counts to the keeper (feed.h), one profile for each step of
+ * the store. Each target has a process of its own, so a target that harms this process harms no other target. With
+ * how.wall, it samples all threads, by elapsed time, as event "wall".
  */
 struct watch_options {
 	pid_t pid;
@@ -25,7 +28,9 @@ struct watch_options {
 	struct rules *rules; /* borrowed */
 	const char *boot_id, *host, *user; /* borrowed */
 	/* Shared with the parent. */
-	struct watch_how *wanted; /* with WATCH_AGAIN: by a rule */
+	struct watch_how *wanted; /* by a rule, once the target is identified */
+	struct budget_pool *files; /* for all such processes together, and what this one takes of it */
+	_Atomic uint64_t *files_account;
 };
 
 /* Exit statuses. Another one, or a signal: it failed. */
@@ -35,6 +40,7 @@ enum watch_status {
 	WATCH_LEFT_OUT = 64, /* a rule leaves the target out */
 	WATCH_AGAIN, /* a rule wants another frequency or engine */
 	WATCH_NO_KEEPER, /* nobody reads the feed */
+	WATCH_EXEC, /* the target has executed another program */
 };
 
 /* To be called in a child that has one thread and no descriptors but stdio and the feed. Returns an exit status. */

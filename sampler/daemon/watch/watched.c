@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/watch/feed_out.h"
 #include "sampler/model/named_profile.h"
 #include "sampler/output/writer.h"
@@ -18,19 +19,9 @@
 
 /* --- who it is --- */
 
-void watched_identify(struct watched *w, const char *jdk)
-{
-	struct identity_facts f = {.pid = w->pid, .host = w->host, .user = w->user, .jdk = jdk};
-
-	who_facts(&w->who, &f);
-	identity_find(&f, &w->identity);
-	w->choice = rules_choose(w->rules, w->identity.labels, w->identity.n);
-}
-
 /* Labels of the rule come first: the reader takes the first of each key. */
-void watched_introduce(struct watched *w)
+static void introduce(struct watched *w, const struct rule_choice *c)
 {
-	const struct rule_choice *c = &w->choice;
 	struct label labels[IDENTITY_LABELS + RULE_LABELS];
 	size_t n = 0;
 
@@ -54,6 +45,27 @@ void watched_introduce(struct watched *w)
 						     .labels = labels,
 						     .n_labels = n,
 					     }) == 0;
+}
+
+enum watch_status watched_identify(struct watched *w, const char *jdk, const struct watch_how *how,
+				   struct watch_how *ret)
+{
+	struct identity_facts f = {.pid = w->pid, .host = w->host, .user = w->user, .jdk = jdk};
+	struct rule_choice c;
+
+	who_facts(&w->who, &f);
+	identity_find(&f, &w->identity);
+	c = rules_choose(w->rules, w->identity.labels, w->identity.n);
+	if (c.leave_out || (how && how->wall && !c.wall))
+		return WATCH_LEFT_OUT;
+	if (how) {
+		*ret = (struct watch_how){.hz = c.frequency ? c.frequency : how->hz, .suspend = c.suspend};
+		if (!how->wall && (ret->hz != how->hz || ret->suspend != how->suspend))
+			return WATCH_AGAIN;
+		ret->wall = c.wall; /* with the right frequency only */
+	}
+	introduce(w, &c);
+	return WATCH_ENDED;
 }
 
 /* --- steps --- */
@@ -90,7 +102,7 @@ void watched_say_lost(const struct watched *w, int r, const struct err *err)
 	log_warn("PID %d: a step is lost: %s", (int)w->pid, err->msg[0] ? err->msg : strerror(-r));
 }
 
-/* Targets that run at the same time do not end their steps at the same moment. */
+/* Spreads the ends of steps, so that targets do not all end theirs at the same moment. */
 void watched_begin_steps(struct watched *w, uint64_t now_ns)
 {
 	uint64_t late = (uint64_t)w->pid * 7919 % 1000 * (SECOND_NS / 1000);
@@ -104,5 +116,5 @@ bool watched_step_over(struct watched *w, uint64_t now_ns)
 
 	if (over)
 		watched_begin_steps(w, now_ns);
-	return over;
+	return over && w->who.over; /* what was sampled before that is part of the first step after it */
 }

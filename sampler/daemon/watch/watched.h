@@ -6,14 +6,16 @@
 #include <sys/types.h>
 
 #include "sampler/daemon/identity/identity.h"
-#include "sampler/daemon/rules/rules.h"
+#include "sampler/daemon/watch/watch.h"
 #include "sampler/daemon/watch/who.h"
 
 struct err;
 struct feed_out;
 struct named_profile;
 
-/* What the keeper learns of a target: who it is, and a profile for each step. who_done(&w->who) at the end. */
+/*
+ * What is sent to the keeper about a target: who it is, and a profile for each step. Call who_done(&w->who) at the end.
+ */
 struct watched {
 	pid_t pid;
 	uint64_t start_ticks;
@@ -23,24 +25,28 @@ struct watched {
 	struct feed_out *out;
 	struct who who; /* what it says of itself */
 	struct identity identity;
-	struct rule_choice choice; /* of the rules; valid once it was identified */
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t next_ns; /* end of the present step, CLOCK_REALTIME */
 	bool introduced; /* the keeper knows it */
 };
 
-/* Who it is, from what was read (who_look()), and what the rules say: w->choice. w must not be moved from here on. */
-void watched_identify(struct watched *w, const char *jdk);
-void watched_introduce(struct watched *w);
+/*
+ * Finds out who it is, from what who_look() has read, and which rule applies. Returns WATCH_LEFT_OUT if it must not be
+ * sampled (how->wall: not with waiting threads), WATCH_AGAIN if it must be sampled as *ret says instead of *how, and
+ * otherwise WATCH_ENDED, after a message to the keeper that says who it is. ret->wall: the rule wants waiting threads,
+ * too. how NULL: it is sampled as it is, whatever the rule says. The caller must not move *w afterwards.
+ */
+enum watch_status watched_identify(struct watched *w, const char *jdk, const struct watch_how *how,
+				   struct watch_how *ret);
 
-/* A step that ended; nothing if it has no samples. 0 or -errno. */
+/* Sends the profile of a step that ended, unless it has no samples. 0 or -errno. */
 int watched_send(struct watched *w, const struct named_profile *np, struct err *err);
 void watched_gone(struct watched *w); /* the last message about it */
 void watched_say_lost(const struct watched *w, int r,
-		      const struct err *err); /* of a step that cannot be named or sent */
+		      const struct err *err); /* for a step that could not be named or sent */
 
-/* Is the present step over (CLOCK_REALTIME)? If so, the next one begins. */
 void watched_begin_steps(struct watched *w, uint64_t now_ns);
+/* Is the present step over (CLOCK_REALTIME)? If so, the next one begins. No step ends before `who` is over. */
 bool watched_step_over(struct watched *w, uint64_t now_ns);
 
 #endif

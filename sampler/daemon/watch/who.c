@@ -6,14 +6,21 @@
 #include "sampler/daemon/identity/identity.h"
 #include "sampler/inspect/java_main.h"
 #include "sampler/session/session.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/service_names.h"
 
-/* LOOKS: at a JVM that does not become readable; then it is left at what /proc says. */
-enum { CGROUP_MAX = 1 << 16, VALUE_MAX = 4096, LOOKS = 20 };
+/* AGE_SHARE: a pause between two looks is this part of the time since the first one. */
+enum { CGROUP_MAX = 1 << 16, VALUE_MAX = 4096, AGE_SHARE = 8 };
 
 #define AGAIN_NS UINT64_C(250000000)
+/*
+ * How long to try to read a JVM; then only what /proc says is used. A JVM that has begun to start may need long if it
+ * gets little CPU time: on 8 % of a CPU, six JVMs took more than 20 s.
+ */
+#define PATIENCE_NS UINT64_C(5000000000)
+#define STARTING_PATIENCE_NS UINT64_C(120000000000)
 
 static void take(struct buf *b, char *text, size_t len)
 {
@@ -66,7 +73,7 @@ static void look_at_jvm(struct who *w, struct hotspot *hs)
 			buf_printf(&w->properties, "%s=%s", *key, value);
 			buf_add(&w->properties, "", 1);
 		}
-	/* The command line may have it in an argument file only. */
+	/* The command line may only name an argument file. */
 	if ((!w->main[0] || w->main[0] == '@') && hotspot_command(hs, value, sizeof(value))) {
 		cut_arguments(value);
 		if (strlen(value) < sizeof(w->main))
@@ -74,19 +81,31 @@ static void look_at_jvm(struct who *w, struct hotspot *hs)
 	}
 }
 
+/* Less and less often, since a look may take a millisecond, and a user may have hundreds of processes that do not start. */
+static uint64_t pause_ns(const struct who *w, uint64_t now_ns)
+{
+	uint64_t age = now_ns - w->since_ns;
+
+	return age / AGE_SHARE > AGAIN_NS ? age / AGE_SHARE : AGAIN_NS;
+}
+
 uint64_t who_look(struct who *w, pid_t pid, struct session *s)
 {
-	struct hotspot *hs = session_hotspot(s);
+	uint64_t now = clock_monotonic_ns();
+	struct hotspot *hs;
 
-	if (w->complete || w->looks >= LOOKS)
-		return 0;
-	if (hs || !w->looks)
+	if (w->over || now < w->next_ns)
+		return w->over ? 0 : w->next_ns - now;
+	hs = session_look_for_hotspot(s);
+	if (hs || !w->since_ns)
 		look_at_process(w, pid);
 	if (hs)
 		look_at_jvm(w, hs);
-	w->complete = hs != NULL;
-	w->looks++;
-	return w->complete || w->looks == LOOKS ? 0 : AGAIN_NS;
+	if (!w->since_ns)
+		w->since_ns = now;
+	w->over = hs || now - w->since_ns >= (session_jvm_starts(s) ? STARTING_PATIENCE_NS : PATIENCE_NS);
+	w->next_ns = now + pause_ns(w, now);
+	return w->over ? 0 : w->next_ns - now;
 }
 
 void who_facts(const struct who *w, struct identity_facts *f)

@@ -17,13 +17,14 @@ enum { WHO_MAIN_MAX = 512 };
 struct who {
 	struct buf cgroup, environment, properties;
 	char main[WHO_MAIN_MAX];
-	unsigned looks;
-	bool complete; /* the JVM's memory was read, too */
+	uint64_t since_ns, next_ns; /* of the first look, and the earliest time of the next; CLOCK_MONOTONIC */
+	bool over; /* the JVM's memory was read, too, or it took too long */
 };
 
 /*
- * Reads it when sampling begins, and once more when the JVM can be read. Call it in the thread of the session, between two samples.
- * Returns when to call it again, in ns from now; 0: not any more.
+ * Reads this when sampling begins, and once more when the JVM can be read. Call it in the thread of the session,
+ * between two samples. Returns when to call it again, in ns from now; 0: never, since
+ * nothing more can be found. Until then the target may turn out to have another name, and other rules.
  */
 uint64_t who_look(struct who *w, pid_t pid, struct session *s);
 void who_facts(const struct who *w, struct identity_facts *f); /* sets what was read; borrows from w */

@@ -228,8 +228,12 @@ static void deliver_sample(struct engine_perf *p, const struct engine_sink *sink
 
 static void deliver_ended(const struct engine_sink *sink, const struct perf_msg_ended *m)
 {
-	const struct engine_ended e = {
-		.pid = m->head.pid, .tid = m->head.tid, .counted = m->counted, .tail = m->tail, .time_ns = m->time_ns};
+	const struct engine_ended e = {.pid = m->head.pid,
+				       .tid = m->head.tid,
+				       .counted = m->counted,
+				       .tail = m->tail,
+				       .time_ns = m->time_ns,
+				       .late = m->late};
 
 	if (sink->ended)
 		sink->ended(sink->ctx, &e);

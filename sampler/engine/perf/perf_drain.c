@@ -46,6 +46,7 @@ enum {
 #define TAG_FORK (UINT64_MAX - 2)
 
 #define YOUNG_NS UINT64_C(500000000)
+#define UNPUBLISHED_NS UINT64_C(10000000) /* writing a record takes microseconds, unless the CPU itself has to wait */
 
 /* State of one ring, apart from its content. */
 struct ring_state {
@@ -53,6 +54,7 @@ struct ring_state {
 	_Atomic uint64_t used_ns; /* CPU time of the consumer on the ring's CPU, not yet in `steps` */
 	uint64_t waiting_since_ns; /* since when its reader waits; UINT64_MAX: it has not waited yet */
 	struct ring_watch watch;
+	uint64_t last_ns; /* time of its last record */
 	bool waited; /* it held something in the last round, and its reader has not come */
 };
 
@@ -128,9 +130,16 @@ static void adapt_pause(struct perf_drain *d, uint64_t used)
 		d->pause_ms++;
 }
 
+static struct perf_reader reader_of(struct perf_drain *d, size_t i)
+{
+	return (struct perf_reader){.ring = i, .steps = &d->rings[i].steps, .last_ns = &d->rings[i].last_ns, .cpu = -1};
+}
+
 static void drain_ring(struct perf_drain *d, size_t i)
 {
-	perf_intake_drain(&d->intake, &(struct perf_reader){.ring = i, .steps = &d->rings[i].steps, .cpu = -1});
+	const struct perf_reader r = reader_of(d, i);
+
+	perf_intake_drain(&d->intake, &r);
 }
 
 /* A ring's reader, if it has one, comes first, because it runs in place of the sampled thread. Records that do not
@@ -162,31 +171,53 @@ static void drain_rings(struct perf_drain *d, bool all)
 		wake_consumer(d);
 }
 
+static void salvage(struct perf_drain *d, size_t i)
+{
+	const struct perf_reader r = reader_of(d, i);
+
+	perf_intake_salvage(&d->intake, &r);
+}
+
+static bool is_stuck(struct perf_drain *d, size_t i)
+{
+	const struct perf_reader reader = reader_of(d, i);
+	struct ring_watch *w = &d->rings[i].watch;
+	uint64_t written = perf_intake_unpublished(&d->intake, &reader), now = clock_monotonic_ns();
+
+	if (written && now - written >= UNPUBLISHED_NS)
+		return true;
+	return ring_watch_due(w, perf_ring_head(perf_attach_ring(d->attach, i)), now) &&
+	       ring_watch_note(w, perf_attach_ring_lost(d->attach, i), now);
+}
+
 /* Call after all rings have been drained. */
 static void renew_stuck_rings(struct perf_drain *d)
 {
-	uint64_t now = clock_monotonic_ns();
-
 	for (size_t i = 0; perf_attach_rings_may_stick(d->attach) && i < perf_attach_ring_count(d->attach); i++) {
-		struct ring_watch *w = &d->rings[i].watch;
 		int r;
 
-		if (!ring_watch_due(w, perf_ring_head(perf_attach_ring(d->attach, i)), now) ||
-		    !ring_watch_note(w, perf_attach_ring_lost(d->attach, i), now))
+		if (!is_stuck(d, i))
 			continue;
+		drain_ring(d, i);
+		salvage(d, i);
 		r = perf_attach_renew_ring(d->attach, i);
 		if (r < 0)
 			log_warn("the kernel no longer writes samples of CPU %d: %s", perf_attach_cpus(d->attach)[i],
 				 strerror(-r));
 		else
-			log_info("the ring of CPU %d was stuck and has been replaced; its last samples are lost",
-				 perf_attach_cpus(d->attach)[i]);
+			log_info("the ring of CPU %d was stuck and has been replaced", perf_attach_cpus(d->attach)[i]);
 	}
 }
 
+/* What a round of its own learns of the rings does not apply: this may be called every millisecond. */
 static void drain_meanwhile(void *ctx)
 {
-	drain_rings(ctx, true);
+	struct perf_drain *d = ctx;
+
+	for (size_t i = 0; i < perf_attach_ring_count(d->attach); i++)
+		drain_ring(d, i);
+	if (perf_intake_take_pushed(&d->intake))
+		wake_consumer(d);
 }
 
 static int watch(struct perf_drain *d, int fd, uint64_t tag)
@@ -223,9 +254,10 @@ static void drain_one_ring(void *ctx, size_t i)
 {
 	struct perf_drain *d = ctx;
 	struct ring_state *ring = &d->rings[i];
-	struct perf_reader reader = {.ring = i, .steps = &ring->steps, .cpu = -1, .switches = engine_thread_switches()};
+	struct perf_reader reader = reader_of(d, i);
 	int cpu = perf_attach_cpus(d->attach)[i];
 
+	reader.switches = engine_thread_switches();
 	if (lock(d) && sched_getcpu() == cpu)
 		reader.cpu = cpu;
 	reader.waiting_since_ns = ring->waiting_since_ns;
@@ -377,6 +409,8 @@ static void finish(struct perf_drain *d)
 
 	atomic_store_explicit(&d->cpu_end_ns, cpu_while(d, perf_attach_disable), memory_order_relaxed);
 	drain_rings(d, true);
+	for (size_t i = 0; perf_attach_rings_may_stick(d->attach) && i < perf_attach_ring_count(d->attach); i++)
+		salvage(d, i);
 	perf_attach_each_rest(d->attach, perf_intake_rest, &d->intake);
 	if (f)
 		note_family(d, &f->family);

@@ -132,10 +132,17 @@ static void push_event(struct perf_host *h, enum perf_msg_kind kind, const struc
 	sample_queue_commit(h->queue, sizeof(*m));
 }
 
+/* A process that becomes a JVM. */
+static bool is_libjvm(const struct perf_record *r)
+{
+	static const char name[] = "/libjvm.so";
+	size_t len = r->kind == PERF_REC_MMAP && r->path ? strnlen(r->path, r->path_len) : 0, n = sizeof(name) - 1;
+
+	return len >= n && memcmp(r->path + len - n, name, n) == 0;
+}
+
 static void push_other(struct perf_host *h, const struct perf_record *r)
 {
-	if (!is_watched(h, r->pid))
-		return;
 	if (r->kind == PERF_REC_EXIT)
 		push_event(h, PERF_MSG_EXIT, r);
 	else if (r->kind == PERF_REC_MMAP)
@@ -176,8 +183,9 @@ static bool is_wanted(const struct perf_host *h, const struct perf_record *r)
 {
 	if (r->kind == PERF_REC_SAMPLE)
 		return true;
-	return (r->kind == PERF_REC_EXIT || r->kind == PERF_REC_MMAP || r->kind == PERF_REC_COMM) &&
-	       is_watched(h, r->pid);
+	if (is_watched(h, r->pid))
+		return r->kind == PERF_REC_EXIT || r->kind == PERF_REC_MMAP || r->kind == PERF_REC_COMM;
+	return is_libjvm(r);
 }
 
 static int keep_record(void *ctx, const void *bytes, size_t size)

@@ -10,9 +10,10 @@ struct perf_members;
 struct raw_sample;
 
 /*
- * Raw samples of many processes from one set of events for the host (host_events.h): what is sampled is who is a member of the filter
- * (perf_members.h) and watched here. A thread moves records from the rings to a queue, in batches and at irregular times, in the order of their
- * times. It reads nothing else of the processes: of a stack that is deeper than its copy, the rest is missing.
+ * Raw samples of many processes from one set of events for the host (host_events.h). A process is sampled if it is a
+ * member of the filter (perf_members.h) and watched here. A thread moves records from the rings to a queue, in batches
+ * and at irregular times, sorted by time. It reads nothing else of the processes: if a stack is deeper than its copy,
+ * the rest is missing.
  */
 struct perf_host;
 
@@ -22,29 +23,29 @@ struct perf_host_options {
 	uint32_t stack_bytes; /* size of stack copies; 0: adaptive */
 };
 
-/* The events are disabled, and nobody is a member. 0; -errno: not possible here: no eBPF, or not permitted. */
+/* The events are disabled, and there are no members. 0; -errno: not possible here (no eBPF, or not permitted). */
 int perf_host_open(const struct perf_host_options *o, struct perf_host **ret, struct err *err);
 void perf_host_close(struct perf_host *h);
 
-/* Borrowed. For whoever is to decide what is sampled. */
+/* Borrowed; for the process that decides what is sampled. */
 struct perf_members *perf_host_members(struct perf_host *h);
 
-/* Samples and records of the process are delivered from now on, or no longer. In the thread of perf_host_run(). */
+/* Starts or stops delivering samples and records of the process. To be called in the thread of perf_host_run(). */
 void perf_host_watch(struct perf_host *h, pid_t pid, bool on);
 
-/* Receives what is sampled, in the thread of perf_host_run(). */
+/* Receives samples and records, in the thread of perf_host_run(). */
 struct perf_host_sink {
 	void *ctx;
 	int fd; /* turn() is called when it is readable, too; -1: none */
 	/*
-	 * weight: a period of the host's events, for the caller to multiply. stack_missing UINT64_MAX: the copy ends at the end of the stack, or at a page
-	 * that is not present.
+	 * The weight is one period of the host's events; the callee multiplies it. stack_missing UINT64_MAX: the copy
+	 * ends at the end of the stack, or at a page that is not present.
 	 */
 	void (*sample)(void *ctx, const struct raw_sample *s);
 	void (*thread)(void *ctx, pid_t pid, pid_t tid, const char *comm); /* has a new name */
 	void (*thread_exit)(void *ctx, pid_t pid, pid_t tid);
-	void (*exec)(void *ctx, pid_t pid); /* the samples before it come before it */
-	void (*mapped)(void *ctx, pid_t pid);
+	void (*exec)(void *ctx, pid_t pid); /* earlier samples are delivered before it */
+	void (*mapped)(void *ctx, pid_t pid); /* code; also of a process that is not watched, if it is a libjvm.so */
 	/* Again and again. Returns when to call it again at the latest (CLOCK_MONOTONIC). */
 	uint64_t (*turn)(void *ctx);
 };
@@ -57,7 +58,7 @@ struct perf_host_stats {
 	uint64_t samples; /* of processes that are watched */
 	uint64_t foreign; /* of others: they arrived late */
 	uint64_t lost_ring, lost_queue; /* samples for which there was no room */
-	uint64_t lost_records; /* of names, starts and ends of threads; by loss, at least one record each */
+	uint64_t lost_records; /* side-band records; at least this many */
 	uint64_t malformed;
 	uint32_t stack_bytes;
 };

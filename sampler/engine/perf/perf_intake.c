@@ -21,6 +21,8 @@ enum {
 	KERNEL_MAX = 1024, /* kernel.perf_event_max_stack is 127 by default */
 };
 
+#define DISORDER_NS UINT64_C(1000000) /* of the records of one ring */
+
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
@@ -296,12 +298,13 @@ static bool is_family(const struct perf_intake *in, const struct perf_record *r)
 	return f ? family_knows(&f->family, r->pid, r->time) : is_target(in, r->pid);
 }
 
-static void take_ended(struct perf_intake *in, const struct perf_record *r)
+/* `late`: see struct engine_ended. */
+static void push_ended(struct perf_intake *in, const struct perf_record *r, uint64_t counted, bool late)
 {
-	uint64_t tail = r->counted % perf_attach_config(in->attach)->period;
+	uint64_t tail = counted % perf_attach_config(in->attach)->period;
 	struct perf_msg_ended *m;
 
-	if (!is_family(in, r) || !r->counted)
+	if (!counted)
 		return;
 	perf_policy_note_tail(in->policy, r->tid, tail);
 	m = sample_queue_reserve(in->queue, sizeof(*m));
@@ -309,12 +312,25 @@ static void take_ended(struct perf_intake *in, const struct perf_record *r)
 		return; /* it is still in the sum of all threads */
 	*m = (struct perf_msg_ended){
 		.head = {.kind = PERF_MSG_ENDED, .pid = r->pid, .tid = r->tid},
-		.counted = r->counted,
+		.counted = counted,
 		.tail = tail,
 		.time_ns = r->time,
+		.late = late,
 	};
 	sample_queue_commit(in->queue, sizeof(*m));
 	in->pushed = true;
+}
+
+struct own_count {
+	struct perf_intake *in;
+	const struct perf_record *r; /* of the thread's end */
+};
+
+static void take_own_count(void *ctx, uint64_t counted)
+{
+	const struct own_count *c = ctx;
+
+	push_ended(c->in, c->r, counted, true);
 }
 
 /* A process was started, maybe by a member of the family. */
@@ -344,6 +360,8 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 	}
 	if (!is_family(in, r))
 		return; /* other processes on the same CPU, and children that are not followed */
+	if (r->kind == PERF_REC_EXIT)
+		perf_attach_each_count(in->attach, r->tid, take_own_count, &(struct own_count){in, r});
 	if (r->kind == PERF_REC_EXIT || r->exec) {
 		perf_attach_note(in->attach, r);
 		perf_policy_forget(in->policy, r->tid);
@@ -377,6 +395,8 @@ static int take_record(void *ctx, const void *bytes, size_t size)
 		count(&in->malformed, 1);
 		return 0;
 	}
+	if (in->reader.last_ns && r.time > *in->reader.last_ns)
+		*in->reader.last_ns = r.time;
 	switch (r.kind) {
 	case PERF_REC_SAMPLE: take_sample(in, &r); break;
 	case PERF_REC_LOST: note_lost(in, r.lost); break;
@@ -386,11 +406,67 @@ static int take_record(void *ctx, const void *bytes, size_t size)
 	case PERF_REC_FORK:
 	case PERF_REC_EXIT:
 	case PERF_REC_MMAP: take_task(in, &r); break;
-	case PERF_REC_READ: take_ended(in, &r); break;
+	case PERF_REC_READ:
+		if (is_family(in, &r))
+			push_ended(in, &r, r.counted, false);
+		break;
 	case PERF_REC_UNTHROTTLE:
 	case PERF_REC_OTHER: break;
 	}
 	return 0;
+}
+
+/* --- What the kernel has not published */
+
+/*
+ * Is this a record written after the ring's last one, and not what an earlier one has left there? Those from other CPUs
+ * may be slightly older than the one before.
+ */
+static bool is_unpublished(const struct perf_intake *in, const void *bytes, size_t size, struct perf_record *r)
+{
+	return perf_record_parse(&in->layout, bytes, size, r) == 0 && r->kind != PERF_REC_OTHER &&
+	       r->time + DISORDER_NS >= *in->reader.last_ns && r->time <= clock_monotonic_ns();
+}
+
+/* One record may be being written; two, one after the other, show that it stays like this. */
+static int note_unpublished(void *ctx, const void *bytes, size_t size)
+{
+	struct perf_intake *in = ctx;
+	struct perf_record r;
+
+	if (!is_unpublished(in, bytes, size, &r))
+		return 1;
+	in->unpublished++;
+	in->unpublished_ns = in->unpublished == 2 ? r.time : 0;
+	return in->unpublished == 2;
+}
+
+/* The target can write what looks like a record into its stack, which former samples have left there: samples only. */
+static int take_unpublished(void *ctx, const void *bytes, size_t size)
+{
+	struct perf_intake *in = ctx;
+	struct perf_record r;
+
+	if (!is_unpublished(in, bytes, size, &r))
+		return 1;
+	if (r.kind != PERF_REC_SAMPLE || r.period != perf_attach_config(in->attach)->period)
+		return 0;
+	return take_record(in, bytes, size);
+}
+
+uint64_t perf_intake_unpublished(struct perf_intake *in, const struct perf_reader *r)
+{
+	in->reader = *r;
+	in->unpublished = 0;
+	in->unpublished_ns = 0;
+	perf_ring_look_beyond(perf_attach_ring(in->attach, r->ring), note_unpublished, in);
+	return in->unpublished_ns;
+}
+
+void perf_intake_salvage(struct perf_intake *in, const struct perf_reader *r)
+{
+	in->reader = *r;
+	perf_ring_look_beyond(perf_attach_ring(in->attach, r->ring), take_unpublished, in);
 }
 
 /* --- For the owner */

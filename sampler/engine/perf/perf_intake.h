@@ -26,6 +26,7 @@ struct perf_reader {
 	/* The CPU that the reader occupies in place of the threads sampled there; -1: none, so these threads may have
 	 * moved on, and no more of their stacks is read. */
 	int cpu;
+	uint64_t *last_ns; /* time of the ring's last record; NULL: not needed */
 	uint64_t waiting_since_ns; /* samples after this have woken the reader */
 	uint64_t switches; /* engine_thread_switches() when it woke */
 };
@@ -55,6 +56,8 @@ struct perf_intake {
 	struct stack_rest rest; /* of the target's stacks */
 	struct stack_ends ends;
 	struct perf_reader reader; /* of the current record */
+	unsigned unpublished;
+	uint64_t unpublished_ns; /* both for perf_intake_unpublished() */
 	bool pushed; /* something was queued since perf_intake_take_pushed() */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
@@ -69,7 +72,13 @@ void perf_intake_done(struct perf_intake *in);
 
 /* Takes everything from the reader's ring. */
 void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r);
-/* The same for one record of `size` bytes. */
+/*
+ * The time of the second record that the kernel has written into the reader's drained ring without publishing it
+ * (ring_watch.h); 0: there are fewer than two. perf_intake_salvage() takes the samples among them.
+ */
+uint64_t perf_intake_unpublished(struct perf_intake *in, const struct perf_reader *r);
+void perf_intake_salvage(struct perf_intake *in, const struct perf_reader *r);
+/* As perf_intake_drain(), for one record of `size` bytes. */
 void perf_intake_record(struct perf_intake *in, const struct perf_reader *r, const void *bytes, size_t size);
 /* Call from time to time: reads the names of processes that are not followed. */
 void perf_intake_poll(struct perf_intake *in);

@@ -32,6 +32,7 @@ struct perf_msg {
 struct perf_msg_ended {
 	struct perf_msg head;
 	uint64_t counted, tail, time_ns;
+	bool late;
 };
 
 struct perf_msg_rest {

@@ -7,8 +7,8 @@
 #include "symbolizer/target/regs.h"
 
 /*
- * JVMPI's ThreadHasRun from outside: has a thread used a CPU since the last look at it? A checksum of its registers
- * tells, as in the JVMPI paper, and so does the kernel's accounting. These are pure functions; suspend_threads.h
+ * JVMPI's ThreadHasRun from outside: has a thread used a CPU since it was last looked at? A checksum of its registers
+ * shows this, as in the JVMPI paper, and so does the kernel's account. These are pure functions; suspend_threads.h
  * reads their input.
  */
 

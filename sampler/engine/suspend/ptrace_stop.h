@@ -48,9 +48,10 @@ int ptrace_stop_regs(pid_t tid, struct ptrace_stop_regs *ret);
 int ptrace_stop_rewind(pid_t tid, int timeout_arg, uint64_t timeout);
 
 /*
- * Of this thread: the process that it is going to trace. If that is a child of this program, its end is reported once and left
- * to whoever waits for the child: to the kernel they are one parent (ptrace_reparented() in linux/ptrace.h), so a wait by the
- * tracer would take the exit status. By then no other thread of the process is left (delay_group_leader()).
+ * Tells this thread which process it is going to trace. If that is a child of this program, its end is reported once
+ * and otherwise left to the thread that waits for the child: for the kernel, both are one parent (ptrace_reparented()
+ * in linux/ptrace.h), so a wait by the tracer would take the exit status. By then, no other thread of the process is
+ * left (delay_group_leader()).
  */
 void ptrace_stop_begin(pid_t pid);
 

@@ -6,8 +6,8 @@
 #include "sampler/engine/suspend/has_run.h"
 
 /*
- * How much CPU the tracing thread demands: the time that it has a CPU, and the time that it waits for one. Threads
- * stopped for it stand still during both.
+ * How much CPU the tracing thread needs: the time that it has a CPU, and the time that it waits for one. Threads that
+ * it has stopped stay stopped during both.
  */
 struct suspend_demand {
 	int fd; /* schedstat; -1: not known */

@@ -13,9 +13,9 @@
 struct err;
 
 /*
- * Frames in the heap (struct engine_frozen) of a thread that is stopped. Finding them takes HotSpot's data structures, so
- * the tracing side, which parses nothing, asks its owner to copy them, and lets the thread go when the answer is there or
- * the time is up. Question and answer lie in memory that both have mapped.
+ * Frames in the heap (struct engine_frozen) of a stopped thread. HotSpot's data structures are needed to find them, so
+ * the tracing side, which parses nothing, asks its owner to copy them. It lets the thread go when the answer is there
+ * or the time is up. Question and answer are in memory that both have mapped.
  */
 struct suspend_frozen_box {
 	_Atomic uint32_t asked; /* number of the last question; a futex, as is the next */

@@ -13,15 +13,16 @@ struct sample_queue;
 
 /*
  * What the two sides of the suspend engine share: the tracing side, which stops threads, and its owner, which gets the
- * samples. If the tracing side is a process of its own (suspend_tracer.h), all of this is memory of both, and the owner
- * may have been taken over. So the tracing side uses nothing of it as an address or a length without checking it: the
- * queues check positions and lengths (sample_queue.h), suspend_frozen.h that of an answer; requests name threads, which
- * it looks up among its own; and the flags here only end the work, or wake the owner.
+ * samples. If the tracing side is a process of its own (suspend_tracer.h), both map this memory, and the owner may have
+ * been taken over. So the tracing side checks everything before it uses it as an address or a length: the queues check
+ * positions and lengths (sample_queue.h), and suspend_frozen.h checks the length of an answer. Threads named in
+ * requests are looked up among those that the tracing side knows. The flags here can only end the work, or wake the
+ * owner.
  */
 struct suspend_loop_stats {
 	struct suspend_stats suspend;
 	uint64_t samples, lost, threads;
-	uint64_t cpu_ns; /* of the tracing process, if it is one of its own */
+	uint64_t cpu_ns; /* of the separate tracing process, if there is one */
 	bool target_ended;
 };
 

@@ -33,7 +33,7 @@ struct suspend_msg {
 struct suspend_msg_sample {
 	struct suspend_msg head;
 	uint64_t time_ns, stack_addr, stack_len, frozen_len;
-	uint32_t stack_cut, frozen_asked; /* frozen_asked: frames in the heap were to be copied */
+	uint32_t stack_cut, frozen_asked; /* frozen_asked: copying frames in the heap was requested */
 	struct regs regs;
 };
 

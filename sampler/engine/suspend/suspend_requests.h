@@ -13,10 +13,7 @@ struct suspend_request {
 	pid_t tid;
 	uint32_t what; /* enum engine_request, or one of these */
 };
-enum {
-	SUSPEND_REQUEST_FROZEN = 100,
-	SUSPEND_REQUEST_NOT_FROZEN
-}; /* frames in the heap are to be copied, or no longer */
+enum { SUSPEND_REQUEST_FROZEN = 100, SUSPEND_REQUEST_NOT_FROZEN }; /* start or stop copying frames in the heap */
 
 struct suspend_requests {
 	struct sample_queue *queue; /* of struct suspend_request, from the owner; borrowed */

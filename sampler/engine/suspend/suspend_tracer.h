@@ -10,9 +10,9 @@ struct proc;
 struct suspend_link;
 
 /*
- * Stops threads (suspend_loop.h) in a process of its own, which engine_options.confine_tracer confines. Only that process
- * holds the right to do so. It serves one target, which it knows by descriptors of its /proc directory, and ends when its
- * parent does. suspend_link.h is what it is asked for.
+ * Stops threads (suspend_loop.h) in a separate process, which is confined by engine_options.confine_tracer. Only that
+ * process has the right to stop them. It serves one target, to which it has descriptors of the /proc directory, and
+ * ends when its parent does. Its requests come through suspend_link.h.
  */
 struct suspend_tracer;
 
@@ -24,7 +24,7 @@ void suspend_tracer_stop(struct suspend_tracer *t); /* async-signal-safe */
 /* Waits until there may be something in the queue, it is done, or until_ns (CLOCK_MONOTONIC, 0: no limit). */
 void suspend_tracer_wait(struct suspend_tracer *t, uint64_t until_ns);
 bool suspend_tracer_done(const struct suspend_tracer *t); /* everything is in the queue */
-/* Of what is done. 0, or -EPIPE: the process that stops threads ended before, and *err says how. */
+/* The result once it is done. 0, or -EPIPE: the process that stops threads ended early, and *err says how. */
 int suspend_tracer_result(const struct suspend_tracer *t, struct err *err);
 void suspend_tracer_free(struct suspend_tracer *t); /* stops and waits for it; NULL is fine */
 

@@ -17,6 +17,7 @@
 #include "jvm-bridge/peer/timeline.h"
 #include "jvm-bridge/stream/wire.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/hotspot.h"
@@ -25,7 +26,14 @@
 
 #define LIBRARY "libjsampler-bridge"
 
-enum { FINISH_MS = 2000, REPLAY_MS = 5000, SYNC_COOKIE = 1, JEP_451 = 21 /* the first JDK that warns */ };
+enum {
+	FINISH_MS = 2000,
+	HURRIED_MS = 300,
+	SLICE_MS = 50,
+	REPLAY_MS = 5000,
+	SYNC_COOKIE = 1,
+	JEP_451 = 21 /* the first JDK that warns */
+};
 
 enum bridge_state { BRIDGE_IDLE, BRIDGE_CONNECTING, BRIDGE_CONNECTED, BRIDGE_ENDED };
 
@@ -367,6 +375,11 @@ static struct timespec time_in(int ms)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000L;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
 	return t;
 }
 
@@ -465,17 +478,26 @@ static void say_stats(const struct timeline *t)
 			 (unsigned long long)s.dropped);
 }
 
-void bridge_finish(struct bridge *b)
+static void wait_synced_locked(struct bridge *b, const atomic_bool *hurried)
 {
-	struct timespec until = time_in(FINISH_MS);
+	uint64_t start_ns = clock_monotonic_ns(), ms = 0;
 
+	while (b->state == BRIDGE_CONNECTED && peer_synced(b->peer) != SYNC_COOKIE &&
+	       ms < (atomic_load(hurried) ? HURRIED_MS : FINISH_MS)) {
+		struct timespec until = time_in(SLICE_MS);
+
+		wait_changed_locked(b, &until);
+		ms = (clock_monotonic_ns() - start_ns) / 1000000;
+	}
+}
+
+void bridge_finish(struct bridge *b, const atomic_bool *hurried)
+{
 	if (!b || !b->running)
 		return;
 	lock_before_reader(b);
 	if (b->state == BRIDGE_CONNECTED && peer_ask_sync(b->peer, SYNC_COOKIE) == 0)
-		while (b->state == BRIDGE_CONNECTED && peer_synced(b->peer) != SYNC_COOKIE)
-			if (wait_changed_locked(b, &until) != 0)
-				break;
+		wait_synced_locked(b, hurried);
 	pthread_mutex_unlock(&b->lock);
 	stop_thread(b);
 	if (b->peer)

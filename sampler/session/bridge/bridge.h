@@ -1,6 +1,7 @@
 #ifndef JS_SESSION_BRIDGE_BRIDGE_H
 #define JS_SESSION_BRIDGE_BRIDGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct budget;
@@ -43,8 +44,11 @@ int bridge_connect(struct bridge *b, struct hotspot *hs, bool wait, struct err *
 struct timeline *bridge_lock(struct bridge *b);
 void bridge_unlock(struct bridge *b);
 
-/* Waits, for two seconds at most, for everything that has happened so far; then disconnects. */
-void bridge_finish(struct bridge *b);
+/*
+ * Waits until everything that has happened so far is known, for two seconds at most, or 0.3 seconds once any thread has
+ * set `hurried`; then disconnects.
+ */
+void bridge_finish(struct bridge *b, const atomic_bool *hurried);
 /* After bridge_finish(): what was read, borrowed; NULL: nothing, or it is still being read. */
 struct timeline *bridge_timeline(const struct bridge *b);
 void bridge_close(struct bridge *b); /* NULL is fine */

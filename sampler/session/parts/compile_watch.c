@@ -14,14 +14,11 @@
 #include "symbolizer/hotspot/methods/compile_state.h"
 #include "symbolizer/hotspot/methods/method.h"
 
-/*
- * Reading 512 methods takes 3 ms: when there are more, they are read in turn. Short runs need an
- * early reading.
- */
+/* When there are more than READ_MAX methods, they are read in turn. Short runs need an early reading. */
 #define FIRST_INTERVAL_NS UINT64_C(250000000)
 #define INTERVAL_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(2000000000)
-enum { READ_MAX = 512, WATCHED_MAX = 1 << 18 };
+enum { READ_MAX = 512, SPARING_MAX = 64, WATCHED_MAX = 1 << 18 };
 
 struct watched {
 	uint32_t method;
@@ -37,7 +34,7 @@ struct compile_watch {
 	size_t frames; /* frames of the profile looked at */
 	size_t next; /* position of the next method to read */
 	uint64_t start_ns, read_ns;
-	bool polls_states;
+	enum compile_reading reading;
 	const struct hotspot *hs; /* while frames are named: the JVM of the method IDs */
 	bool has_rules;
 	struct hs_compile_rules rules;
@@ -51,18 +48,18 @@ struct compile_watch {
 
 #define WHY_NS UINT64_C(2000000000)
 
-static void begin(struct compile_watch *w, uint64_t start_ns, bool polls_states)
+static void begin(struct compile_watch *w, uint64_t start_ns, enum compile_reading reading)
 {
 	*w = (struct compile_watch){
-		.start_ns = start_ns, .read_ns = start_ns, .polls_states = polls_states, .why_budget_ns = WHY_NS};
+		.start_ns = start_ns, .read_ns = start_ns, .reading = reading, .why_budget_ns = WHY_NS};
 }
 
-struct compile_watch *compile_watch_new(uint64_t start_ns, bool polls_states)
+struct compile_watch *compile_watch_new(uint64_t start_ns, enum compile_reading reading)
 {
 	struct compile_watch *w = malloc(sizeof(*w));
 
 	if (w)
-		begin(w, start_ns, polls_states);
+		begin(w, start_ns, reading);
 	return w;
 }
 
@@ -72,7 +69,7 @@ static void exec(void *part)
 
 	vec_done(&w->methods);
 	u64map_done(&w->index);
-	begin(w, w->start_ns, w->polls_states);
+	begin(w, w->start_ns, w->reading);
 }
 
 static void renewed(void *part, const struct profile *old, struct profile *fresh)
@@ -171,35 +168,54 @@ static void take(struct compile_watch *w, struct watched *m, const struct hs_com
 	note_tier(w, m, s->tier, now_ns);
 }
 
-static void read_some(struct compile_watch *w, struct hotspot *hs, size_t n, uint64_t now_ns)
+/* Reads the states of the methods at n positions. */
+static void read_at(struct compile_watch *w, struct hotspot *hs, const uint32_t *at, size_t n, uint64_t now_ns)
 {
 	CLEANUP(free_at_exit) uint32_t *ids = calloc(n, sizeof(*ids));
 	CLEANUP(free_at_exit) struct hs_compile_state *states = calloc(n, sizeof(*states));
-	size_t from = w->next;
 
 	if (!ids || !states)
 		return;
 	for (size_t i = 0; i < n; i++)
-		ids[i] = w->methods.v[(from + i) % w->methods.n].method;
+		ids[i] = w->methods.v[at[i]].method;
 	if (hs_compile_states(hs, ids, n, states) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		take(w, &w->methods.v[(from + i) % w->methods.n], &states[i], now_ns);
-	w->next = (from + n) % w->methods.n;
+		take(w, &w->methods.v[at[i]], &states[i], now_ns);
 }
 
-/* Reads the states of methods in `p`: of all, or of a limited number in turn. */
-static void read_states(struct compile_watch *w, struct hotspot *hs, const struct profile *p, uint64_t now_ns, bool all)
+static size_t find_interpreted(const struct compile_watch *w, uint32_t *ret, size_t max)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->methods.n && n < max; i++)
+		if (w->methods.v[i].interpreted)
+			ret[n++] = (uint32_t)i;
+	return n;
+}
+
+/* Reads the states of methods in `p`: of at most `interpreted` that have interpreted samples, and of `others` in turn. */
+static void read_states(struct compile_watch *w, struct hotspot *hs, const struct profile *p, uint64_t now_ns,
+			size_t interpreted, size_t others)
+{
+	CLEANUP(free_at_exit) uint32_t *at = NULL;
 	struct hs_compile_rules rules;
 	size_t n;
 
 	w->read_ns = now_ns;
 	watch_interpreted(w, p);
-	n = all || w->methods.n < READ_MAX ? w->methods.n : READ_MAX;
-	if (!n)
+	if (others > w->methods.n)
+		others = w->methods.n;
+	if (!others)
 		return;
-	read_some(w, hs, n, now_ns);
+	at = calloc(interpreted + others, sizeof(*at));
+	if (!at)
+		return;
+	n = find_interpreted(w, at, interpreted);
+	for (size_t i = 0; i < others; i++)
+		at[n++] = (uint32_t)((w->next + i) % w->methods.n);
+	w->next = (w->next + others) % w->methods.n;
+	read_at(w, hs, at, n, now_ns);
 	if (hs_compile_rules_read(hs, &rules)) {
 		w->rules = rules;
 		w->has_rules = true;
@@ -215,8 +231,8 @@ static void counted(void *part, const struct sampled *s)
 	if (!hs)
 		return;
 	note_codes(w, hs, now_ns);
-	if (w->polls_states && is_due(w, now_ns))
-		read_states(w, hs, s->profile, now_ns, false);
+	if (w->reading == COMPILE_READ_POLLED && is_due(w, now_ns))
+		read_states(w, hs, s->profile, now_ns, 0, READ_MAX);
 }
 
 static void say_why(struct compile_watch *w, const struct hs_method *m, const struct watched *at, struct buf *why)
@@ -255,7 +271,10 @@ static void name(void *part, const struct profile *p, struct resolver_sources *s
 
 	if (!sources->hs)
 		return;
-	read_states(w, sources->hs, p, clock_monotonic_ns(), true);
+	if (w->reading == COMPILE_READ_SPARING)
+		read_states(w, sources->hs, p, clock_monotonic_ns(), READ_MAX, SPARING_MAX);
+	else
+		read_states(w, sources->hs, p, clock_monotonic_ns(), 0, WATCHED_MAX);
 	w->hs = sources->hs;
 	sources->compile = describe;
 	sources->compile_ctx = w;

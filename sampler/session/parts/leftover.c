@@ -17,6 +17,7 @@ struct left {
 	uint64_t seen; /* weights of the samples */
 	uint64_t counted, tail; /* engine_ended */
 	uint64_t ended_ns; /* 0: it has not ended */
+	bool late; /* engine_ended */
 	struct left *prev, *next; /* threads that have ended, in that order */
 };
 
@@ -97,6 +98,7 @@ void leftovers_ended(struct leftovers *l, const struct engine_ended *e)
 	}
 	t->counted += e->counted;
 	t->tail += e->tail;
+	t->late |= e->late;
 }
 
 bool leftovers_drawn(const struct leftovers *l, pid_t tid, struct leftover *ret)
@@ -130,6 +132,11 @@ static struct leftover share_of(struct leftovers *l, const struct left *t)
 
 	if (!t->samples)
 		return ret;
+	ret.kernel_ns = (uint64_t)((double)t->tail * (1 - part));
+	if (t->late) {
+		ret.sampled_ns = t->tail - ret.kernel_ns;
+		return ret;
+	}
 	if (used <= t->seen) {
 		l->over += t->seen - used;
 		return ret;
@@ -137,7 +144,6 @@ static struct leftover share_of(struct leftovers *l, const struct left *t)
 	over = used - t->seen < l->over ? used - t->seen : l->over;
 	l->over -= over;
 	ret.sampled_ns = used - t->seen - over;
-	ret.kernel_ns = (uint64_t)((double)t->tail * (1 - part));
 	return ret;
 }
 

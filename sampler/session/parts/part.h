@@ -64,7 +64,10 @@ struct parts {
 	size_t n;
 };
 
-/* Adds a part, which is closed with the others. Returns false if `self` is NULL, which could not be made, or PARTS_MAX reached. */
+/*
+ * Adds a part, which is closed with the others. Returns false if `self` is NULL because it could not be created, or if
+ * PARTS_MAX is reached.
+ */
 static inline bool parts_add(struct parts *p, const struct part_ops *ops, void *self)
 {
 	bool ok = self && p->n < PARTS_MAX;

@@ -24,6 +24,7 @@ struct account {
 	bool live; /* still running at the end */
 	uint64_t cpu_ns, system_ns; /* when it was first seen; at the end: used since then */
 	uint64_t counted, tail; /* of a thread that has ended, as in engine_ended */
+	bool late; /* likewise */
 	uint64_t seen; /* weights of its samples */
 	uint64_t time_ns; /* when it ended */
 };
@@ -160,6 +161,7 @@ void unsampled_ended(struct unsampled *u, const struct engine_ended *e, struct p
 		t->counted += e->counted;
 		t->tail += e->tail;
 		t->time_ns = e->time_ns;
+		t->late |= e->late;
 	}
 	leftovers_ended(u->leftovers, e);
 	give_leftovers(u, e->time_ns, p, pid);
@@ -201,29 +203,28 @@ void unsampled_finish(struct unsampled *u)
 
 /*
  * Time in the kernel without samples, as far as it is known. For threads that have ended:
- * everything missing except their tails.
+ * everything missing except their tails, if all that they used was counted.
  */
 static uint64_t kernel_of(const struct account *t)
 {
 	uint64_t missing = t->live ? since(t->cpu_ns, t->seen) : since(t->counted, t->tail + t->seen);
 
+	if (t->late)
+		return 0;
 	return t->live && t->system_ns < missing ? t->system_ns : missing;
 }
 
-/*
- * Events that were opened for a thread, in place of inherited ones, do not report its CPU time when it ends: what it
- * lacks is somewhere in the sum.
- */
+/* Events that were opened for a thread have counted nothing of what it used before: that is somewhere in the sum. */
 static bool is_unreported(const struct account *t)
 {
-	return !t->live && !t->counted;
+	return !t->live && (!t->counted || t->late);
 }
 
 static uint64_t short_of(const struct account *t)
 {
 	if (t->live)
 		return since(t->cpu_ns, t->seen + kernel_of(t));
-	return is_unreported(t) ? 1 : t->tail;
+	return t->counted ? t->tail : 1;
 }
 
 /* Scales `part` of `whole` to the same part of `due`. */

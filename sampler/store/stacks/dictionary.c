@@ -58,8 +58,16 @@ static bool add_node(struct dictionary *d, const uint32_t *row, uint64_t hash)
 			return false;
 		d->depths = v;
 	}
-	d->depths[r->n - 1] = r->n > 1 ? d->depths[row[0]] + 1 : 0;
+	d->depths[r->n - 1] = r->n > 1 ? dictionary_depth(d, row[0]) + 1 : 0;
 	return true;
+}
+
+/* UINT32_MAX: out of memory. */
+static uint32_t add_row(struct dictionary *d, enum dictionary_table t, const uint32_t *row, uint64_t hash)
+{
+	if (!(t == DICT_NODES ? add_node(d, row, hash) : rows_add(&d->rows[t], row, hash)))
+		return UINT32_MAX;
+	return dictionary_count(d, t) - 1;
 }
 
 static uint64_t row_hash(const struct dictionary_rows *r, const uint32_t *row)
@@ -103,6 +111,7 @@ void dictionary_free(struct dictionary *d)
 		return;
 	strtab_free(d->strings);
 	free(d->depths);
+	free(d->older);
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
 		slots_done(&d->rows[t].index);
@@ -120,6 +129,7 @@ size_t dictionary_bytes(const struct dictionary *d)
 {
 	size_t n = strtab_bytes(d->strings) + d->rows[DICT_NODES].cap * sizeof(*d->depths);
 
+	n += d->older ? (size_t)(d->forgotten_nodes - d->older_nodes + 1) * DICT_COLUMNS * sizeof(*d->older) : 0;
 	for (int t = 0; t < DICT_TABLES; t++)
 		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index);
 	return n;
@@ -132,13 +142,43 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
 
 	if (i != SLOTS_NONE)
-		return i;
-	return (t == DICT_NODES ? add_node(d, row, hash) : rows_add(r, row, hash)) ? r->n - 1 : UINT32_MAX;
+		return t == DICT_NODES && i ? i + d->forgotten_nodes : i;
+	return add_row(d, t, row, hash);
+}
+
+bool dictionary_has_node(const struct dictionary *d, uint32_t node)
+{
+	return node < dictionary_count(d, DICT_NODES) &&
+	       (!node || node > d->forgotten_nodes || (d->older && node >= d->older_nodes));
 }
 
 uint32_t dictionary_depth(const struct dictionary *d, uint32_t node)
 {
-	return d->depths[node];
+	return d->depths[node ? node - d->forgotten_nodes : 0];
+}
+
+/* The first of the rows is always "none". */
+void dictionary_forget(struct dictionary *d)
+{
+	static const uint32_t none[DICT_COLUMNS] = {0};
+	struct dictionary_rows *r = &d->rows[DICT_NODES], fresh = {.width = r->width};
+	uint32_t n = dictionary_count(d, DICT_NODES), *v;
+
+	if (r->n <= DICT_NODES_MAX || d->saved[DICT_NODES] < n)
+		return;
+	if (!rows_add(&fresh, none, row_hash(&fresh, none))) {
+		free(fresh.v);
+		return;
+	}
+	free(d->older);
+	memmove(r->v, r->v + r->width, (size_t)(r->n - 1) * r->width * sizeof(*r->v));
+	v = realloc(r->v, (size_t)r->n * r->width * sizeof(*v));
+	d->older = v ? v : r->v;
+	d->older_nodes = d->forgotten_nodes + 1;
+	d->forgotten_nodes = n - 1;
+	slots_done(&r->index);
+	*r = fresh; /* depths: of "none", with more room than these have */
+	d->settled[DICT_NODES] = n;
 }
 
 uint32_t dictionary_string(struct dictionary *d, const char *text)
@@ -148,11 +188,17 @@ uint32_t dictionary_string(struct dictionary *d, const char *text)
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
 {
-	return t == DICT_STRINGS ? strtab_count(d->strings) : d->rows[t].n;
+	if (t == DICT_STRINGS)
+		return strtab_count(d->strings);
+	return d->rows[t].n + (t == DICT_NODES ? d->forgotten_nodes : 0);
 }
 
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id)
 {
+	if (t == DICT_NODES && id && id <= d->forgotten_nodes)
+		return d->older + (size_t)(id - d->older_nodes) * DICT_COLUMNS;
+	if (t == DICT_NODES && id)
+		id -= d->forgotten_nodes;
 	return d->rows[t].v + (size_t)id * d->rows[t].width;
 }
 
@@ -202,7 +248,7 @@ static int load_string(struct dictionary *d, struct cursor *c)
 
 static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor *c)
 {
-	uint32_t row[DICT_COLUMNS] = {0}, n = d->rows[t].n, id;
+	uint32_t row[DICT_COLUMNS] = {0}, n = dictionary_count(d, t), id;
 
 	for (uint32_t i = 0; i < columns[t].width; i++) {
 		uint8_t to = columns[t].refers[i];
@@ -215,7 +261,7 @@ static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor
 	/* only the "none" row is its own parent */
 	if (c->bad || (t == DICT_NODES && (row[0] == n || dictionary_depth(d, row[0]) >= DICT_DEPTH_MAX)))
 		return -EBADMSG;
-	id = dictionary_id(d, t, row);
+	id = t == DICT_NODES ? add_row(d, t, row, row_hash(&d->rows[t], row)) : dictionary_id(d, t, row);
 	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
 }
 

@@ -1,6 +1,7 @@
 #ifndef JS_STACKS_DICTIONARY_H
 #define JS_STACKS_DICTIONARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,8 @@ struct buf;
  * Tables of what a day file's buckets refer to by number. Numbers are assigned once and only grow; 0 is "none" in
  * each table. The file has the tables in pieces (segments); the last piece is rewritten until it is large enough.
  *
- * A node is one frame of a stack, and stands for the stack from the root to it.
+ * A node is one frame of a stack, and stands for the stack from the root to it. A writer forgets nodes
+ * (dictionary_forget()), so a stack may have several.
  */
 enum dictionary_table {
 	DICT_STRINGS,
@@ -28,6 +30,7 @@ enum dictionary_table {
 
 enum {
 	DICT_COLUMNS = 3,
+	DICT_NODES_MAX = 1 << 17, /* after so many, dictionary_forget() has something to do */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
 
@@ -41,6 +44,8 @@ struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
 	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
+	/* Nodes up to forgotten_nodes are not in rows; those from older_nodes on are in `older` instead, for whoever reads. */
+	uint32_t forgotten_nodes, older_nodes, *older;
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 };
@@ -59,10 +64,17 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 uint32_t dictionary_string(struct dictionary *d, const char *text);
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
-/* Borrowed until the next dictionary_id(). `id` must be less than the count. */
+/* Borrowed until the next dictionary_id(). `id` must be less than the count; a node: dictionary_has_node(). */
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id);
 
-uint32_t dictionary_depth(const struct dictionary *d, uint32_t node); /* 0: no node */
+/*
+ * If there are many nodes, and all are saved, stacks get new numbers from now on, so that the memory of a writer stays
+ * bounded. The old nodes can still be read until this happens again.
+ */
+void dictionary_forget(struct dictionary *d);
+bool dictionary_has_node(const struct dictionary *d, uint32_t node); /* less than the count, and not forgotten */
+
+uint32_t dictionary_depth(const struct dictionary *d, uint32_t node); /* of one that was not forgotten; 0: no node */
 
 /* The number in `to` of a row of `from`. ids: known translations, by table and number in `from`; 0: none yet. */
 uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
@@ -74,8 +86,8 @@ uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_tab
  */
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret);
 /*
- * Adds a segment, in the order of tables and numbers. -EBADMSG: it does not follow the previous ones, has an invalid
- * reference, or a stack deeper than DICT_DEPTH_MAX.
+ * Adds a segment, in the order of tables and numbers, before any row is added otherwise. -EBADMSG: it does not follow the previous ones, has
+ * an invalid reference, or a stack deeper than DICT_DEPTH_MAX.
  */
 int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t first, const void *bytes, size_t len);
 

@@ -133,10 +133,11 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 	return true;
 }
 
-uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
+enum { CODE_PARTS = 6 };
+
+static void parts_of(const struct code *c, struct copy_part ret[CODE_PARTS])
 {
-	const struct code *c = &e->code;
-	const struct copy_part parts[] = {
+	const struct copy_part parts[CODE_PARTS] = {
 		{offsetof(struct code_entry, code.records), c->n_records * sizeof(*c->records)},
 		{offsetof(struct code_entry, code.scopes), c->scopes_len},
 		{offsetof(struct code_entry, code.methods), c->n_methods * sizeof(*c->methods)},
@@ -145,9 +146,17 @@ uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t
 		{offsetof(struct code_entry, code.handlers), c->n_handlers * sizeof(*c->handlers)},
 	};
 
+	memcpy(ret, parts, sizeof(parts));
+}
+
+uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t stamp)
+{
+	struct copy_part parts[CODE_PARTS];
+
+	parts_of(&e->code, parts);
 	e->code.id = cache->codes.n + 1;
 	e->head.stamp = stamp;
-	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts));
+	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, CODE_PARTS);
 }
 
 static uint32_t code_add(struct code_cache *cache, const struct blob *b)
@@ -284,6 +293,42 @@ const struct code *code_peek(const struct code_cache *cache, uint64_t pc)
 	const struct live_code *live = live_find(cache, pc);
 
 	return live ? code_get(cache, live->id) : NULL;
+}
+
+/* What is in the code cache there at present. */
+static bool is_still(struct code_cache *cache, const struct code *c)
+{
+	struct block block;
+	struct blob b;
+
+	return block_find(cache, c->begin, &block) && blob_read(cache, &block, &b) && code_known(cache, &b) == c->id;
+}
+
+static void add_bytes(struct code_cache *cache, struct code_entry e, const uint8_t *bytes, uint32_t n)
+{
+	struct copy_part parts[CODE_PARTS];
+
+	e.code.bytes = bytes;
+	e.code.n_bytes = n;
+	parts_of(&e.code, parts);
+	if (interned_replace(&cache->codes, e.code.id, &e.head, sizeof(e), parts, CODE_PARTS))
+		roles_note(cache, code_get(cache, e.code.id));
+}
+
+void hs_code_read_bytes(struct hotspot *hs, uint32_t code_id)
+{
+	struct code_cache *cache = hs->cache;
+	const struct code_entry *e = code_entry(cache, code_id);
+	uint64_t n = e ? e->code.end - e->code.begin : 0;
+	uint8_t *p;
+
+	if (!n || n > CODE_BYTES_MAX || e->code.kind != BLOB_NMETHOD || e->code.n_bytes || e->code.gone ||
+	    copies_full(cache->codes.copies))
+		return;
+	p = malloc(n);
+	if (p && jvm_read_fresh(cache->jvm, e->code.begin, p, (uint32_t)n) && is_still(cache, &e->code))
+		add_bytes(cache, *e, p, (uint32_t)n);
+	free(p);
 }
 
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)

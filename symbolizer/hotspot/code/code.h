@@ -48,9 +48,10 @@ enum { TIER_INTERPRETER = 0, TIER_C1_SIMPLE = 1, TIER_C1_LIMITED = 2, TIER_C1_FU
 /* A record of debug information (PcDesc). Sentinels and records without scope are left out. */
 struct code_record {
 	int32_t pc_offset; /* from code begin: the return address of a call, or the polling instruction */
-	int32_t scope_offset; /* in scopes */
-	bool safepoint; /* has an oop map: trustworthy in C2 code */
+	int32_t scope_offset : 31; /* in scopes */
+	bool safepoint : 1; /* has an oop map: trustworthy in C2 code */
 };
+_Static_assert(sizeof(struct code_record) == 8, "there are hundreds in the code of a method");
 
 struct code_pair {
 	uint32_t from, to; /* code offsets */
@@ -71,6 +72,7 @@ struct code {
 	uint32_t id;
 	enum blob_kind kind;
 	enum stub_role role; /* of the whole blob; for codelets of the interpreter, see hs_codelet_role() */
+	bool gone; /* from hs_gone_add(): known from the bridge, not read from memory */
 	uint64_t blob, blob_size; /* run-time address and size of the blob */
 	uint64_t begin, end; /* code: [begin, end), run-time addresses */
 	int32_t frame_size; /* words, including return address and saved fp; 0 or -1: no fixed frame */
@@ -96,21 +98,27 @@ struct code {
 	const uint32_t *methods; /* method ids of the metadata table, by index - 1; 0: none, or not a method */
 	uint32_t n_methods;
 
-	/* For attribution; copied together with the records. Empty if too large. */
+	/*
+	 * For attribution; copied together with the records, or, after hotspot_forget_unused(), by
+	 * hs_code_read_bytes(). Empty if too large.
+	 */
 	const uint8_t *bytes; /* code bytes from begin */
 	uint32_t n_bytes;
 	const struct code_pair *null_checks; /* instruction -> handler */
 	uint32_t n_null_checks;
 	const uint32_t *handlers; /* code offsets of exception handlers */
 	uint32_t n_handlers;
-
-	bool gone; /* from hs_gone_add(): known from the bridge, not read from memory */
 };
 
 /* 0: there is no blob. The result is valid for the current walk (hotspot_walk_end()). */
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
 const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0 and for a forgotten id */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
+/*
+ * Copies the bytes of compiled code, unless they have been. Right after a walk that used it: they are no longer there
+ * once the code is not. What hs_code() returned for this id becomes invalid.
+ */
+void hs_code_read_bytes(struct hotspot *hs, uint32_t code_id);
 
 /* For tests: calls fn for every block in use (blob address, bytes), whether it contains a blob or not. */
 typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);

@@ -47,10 +47,10 @@ struct pc_slot {
 
 struct code_entry {
 	struct entry head; /* must be the first member. key: a hash of blob and identity */
+	uint64_t read_ns; /* clock_monotonic_ns(); beside the head, since each frame of a walk looks at both */
 	struct code code;
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
-	uint64_t read_ns; /* clock_monotonic_ns() */
 };
 
 /* The interpreter's codelets; interpreter.c. */

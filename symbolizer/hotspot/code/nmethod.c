@@ -458,7 +458,8 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *r
 
 	places_fill(&nm, ret);
 	if (blocks_read(&nm)) {
-		bytes_fill(&nm, ret);
+		if (ret->kind != BLOB_NMETHOD || !cache->codes.copies->unused_ns)
+			bytes_fill(&nm, ret);
 		if (ret->kind == BLOB_NMETHOD) {
 			records_fill(&nm, ret);
 			tables_fill(&nm, ret);

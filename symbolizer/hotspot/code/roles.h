@@ -19,7 +19,7 @@ enum blob_role {
 /* The role of the call target at an address. If it is a new stub, interns it. */
 enum blob_role hs_code_role(struct hotspot *hs, uint64_t target);
 
-/* The code blob at a pc, but not a compiled method that was not seen before; none of those are copied. */
+/* The code blob at a pc. A compiled method is returned only if it was seen before; no compiled method is copied. */
 const struct code *stub_find(struct code_cache *cache, uint64_t pc);
 
 /* Interns the stubs that a compiled method calls, so that hs_code_role() knows them after the target has ended. */

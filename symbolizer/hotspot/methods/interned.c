@@ -108,6 +108,22 @@ uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, co
 	return ++t->n;
 }
 
+bool interned_replace(struct interned *t, uint32_t id, const struct entry *e, size_t size,
+		      const struct copy_part *parts, size_t n)
+{
+	struct entry **place = &t->pages.v[(id - 1) / INTERNED_PAGE][(id - 1) % INTERNED_PAGE], *old = *place;
+	size_t bytes;
+
+	*place = copy_new(t->copies, e, size, parts, n, &bytes);
+	if (!*place) {
+		*place = old;
+		return false;
+	}
+	(*place)->bytes = bytes;
+	copy_drop(t->copies, old, old->bytes);
+	return true;
+}
+
 uint32_t interned_next(const struct interned *t, uint32_t id)
 {
 	while (id < t->n && !interned_get(t, id + 1))

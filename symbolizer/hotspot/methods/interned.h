@@ -74,6 +74,9 @@ static inline struct entry *interned_get(const struct interned *t,
  * 0: out of memory.
  */
 uint32_t interned_add(struct interned *t, const struct entry *e, size_t size, const struct copy_part *parts, size_t n);
+/* Makes a copy of `e` the entry of this id, instead of the one there, in which `e` may have parts. false: out of memory. */
+bool interned_replace(struct interned *t, uint32_t id, const struct entry *e, size_t size,
+		      const struct copy_part *parts, size_t n);
 /* The next id after that one that has an entry; 0: none. */
 uint32_t interned_next(const struct interned *t, uint32_t id);
 void interned_use(struct interned *t, uint32_t id); /* notes it for the check at the walk's end */

@@ -2,10 +2,9 @@
 #include "symbolizer/hotspot/methods/unloads.h"
 #include "symbolizer/hotspot/reader/jvm.h"
 
-bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret)
+void jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret)
 {
 	ret->counter = address && jvm_read_fresh(jvm, address, &ret->count, sizeof(ret->count)) ? address : 0;
-	return ret->counter;
 }
 
 void jvm_count_poll(struct jvm *jvm, struct jvm_count *c)

@@ -20,7 +20,6 @@ enum {
 	PERF_ENTRY = 20,
 	/* A starting JVM has not created the counter yet. */
 	FIND_TRIES = 100,
-	LOADERS_MAX = 1 << 16,
 };
 
 #define FIND_EVERY_NS UINT64_C(100000000)
@@ -80,22 +79,19 @@ static uint64_t counter_find(struct jvm *jvm)
 	return offset ? start + offset : 0;
 }
 
-/* The boot loader's is the oldest, and so the last in the list. It has no loader object. */
-static void boot_find(struct jvm *jvm, struct unloads *u)
+/*
+ * The boot loader has no object, and neither do the data of some hidden classes, so it is known by its class Object, at
+ * which the superclasses of every class end. The list of loaders does not lead to it safely: the JVM moves loaders that
+ * die to another list.
+ */
+static bool boot_find(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
-	const struct hs_layout *l = &jvm->l;
-	uint64_t cld, next, loader;
+	uint64_t object = klass_find_super(jvm, klass, "java/lang/Object"), cld;
 
-	if (!jvm_get(jvm, 0, l->cldg_head, &cld))
-		return;
-	for (uint32_t i = 0; i < LOADERS_MAX && object_ok(cld) && jvm_get(jvm, cld, l->cld_next, &next);
-	     i++, cld = next) {
-		if (next)
-			continue;
-		if (jvm_get(jvm, cld, l->cld_loader, &loader) && !loader)
-			u->lasting[u->n_lasting++] = cld;
-		return;
-	}
+	if (!object || !jvm_get(jvm, object, jvm->l.klass_cld, &cld) || !object_ok(cld))
+		return false;
+	u->lasting[u->n_lasting++] = cld;
+	return true;
 }
 
 /* Loaders that have one object per JVM. */
@@ -118,7 +114,8 @@ bool unloads_never_affects(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
 	uint64_t cld, slot, loader;
 
-	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld))
+	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld) ||
+	    (!u->n_lasting && !boot_find(jvm, u, klass)))
 		return false;
 	for (size_t i = 0; i < u->n_lasting; i++)
 		if (u->lasting[i] == cld)
@@ -139,8 +136,7 @@ static void counter_try(struct jvm *jvm, struct unloads *u)
 		return;
 	u->tries++;
 	u->tried_ns = now;
-	if (jvm_count_find(jvm, counter_find(jvm), &u->seen))
-		boot_find(jvm, u);
+	jvm_count_find(jvm, counter_find(jvm), &u->seen);
 }
 
 void unloads_poll(struct jvm *jvm, struct unloads *u)

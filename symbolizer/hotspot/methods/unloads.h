@@ -17,7 +17,7 @@ struct jvm_count {
 	uint64_t count;
 	uint64_t since_ns; /* `count` has had this value since then or earlier; 0: it has never changed */
 };
-bool jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* false: unreadable */
+void jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* not if it is unreadable */
 void jvm_count_poll(struct jvm *jvm, struct jvm_count *c);
 bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* has it changed since the sample of the current walk? */
 

@@ -226,10 +226,8 @@ static const struct row rows[] = {
 	OPT(cont_parent, "ContinuationEntry", "_parent", 8), /* 26+ */
 
 	OPT_S(perf_start, "PerfMemory", "_start", 8),
-	OPT_S(cldg_head, "ClassLoaderDataGraph", "_head", 8),
 	OPT(klass_cld, "Klass", "_class_loader_data", 8),
 	OPT(cld_loader, "ClassLoaderData", "_class_loader", 8),
-	OPT(cld_next, "ClassLoaderData", "_next", 8),
 	OPT(oop_klass, "oopDesc", "_metadata._klass", 8),
 	OPT(oop_narrow_klass, "oopDesc", "_metadata._compressed_klass", 4),
 	OPT(oop_narrow_klass, "oopDesc", "_compressed_klass", 4), /* 27+ */

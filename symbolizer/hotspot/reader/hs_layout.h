@@ -94,8 +94,8 @@ struct hs_layout {
 		zforwarding_virtual, zforwarding_shift, zforwarding_entries, zvirtual_start, zarray_length;
 	struct hs_field x_globals, x_offset_mask, x_good_mask; /* 21 to 23, not generational */
 	struct hs_field vm_symbols; /* static array */
-	struct hs_field perf_start, cldg_head; /* statics */
-	struct hs_field klass_cld, cld_loader, cld_next;
+	struct hs_field perf_start; /* static */
+	struct hs_field klass_cld, cld_loader;
 
 	/* version, flags: statics, then fields */
 	struct hs_field vm_release, vm_info, vm_major;

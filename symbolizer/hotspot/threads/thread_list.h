@@ -34,8 +34,8 @@ struct thread_list {
 void thread_list_done(struct thread_list *list);
 
 /*
- * Has the JVM listed a thread? Only then are its interpreter and its stubs whole: they are generated one by one before
- * (init_globals() in HotSpot's runtime/init.cpp, 8 to 25). True if the list cannot be read.
+ * Has the JVM listed a thread? Before that, its interpreter and stubs may be incomplete, since they are generated one
+ * by one (init_globals() in HotSpot's runtime/init.cpp, 8 to 25). True if the list cannot be read.
  */
 bool threads_begun(struct jvm *jvm);
 

@@ -53,8 +53,8 @@ int modmap_add_record(struct modmap *m, const char *path, const struct dso_recor
 void modmap_set_tap(struct modmap *m, const struct dso_tap *tap);
 
 /*
- * Files that other modmaps of this thread have opened are taken from there (shared_dsos.h; borrowed, must outlive the modmap). To be called
- * before the first look-up; not with a tap.
+ * Makes it use files that other modmaps of this thread have opened (shared_dsos.h; borrowed, must outlive the modmap).
+ * To be called before the first look-up, and not with a tap.
  */
 struct shared_dsos;
 void modmap_share(struct modmap *m, struct shared_dsos *shared);

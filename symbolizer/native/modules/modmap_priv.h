@@ -12,7 +12,7 @@ struct module {
 	char *path;
 	struct dso *dso; /* NULL: not opened (yet) */
 	struct shared_dso *shared; /* has `dso`; NULL: it is the modmap's own */
-	int far; /* target_file_why_far() tells why it is not opened; 0: another reason, or it is */
+	int far; /* why it could not be opened, for target_file_why_far(); 0: another reason, or it is open */
 	bool tried, anon; /* anon: not an ELF file, or shared memory that cannot be opened: code of a JIT */
 };
 

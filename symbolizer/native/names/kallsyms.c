@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "symbolizer/base/address_sort.h"
+#include "symbolizer/base/buf.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
@@ -21,13 +23,14 @@ enum { TEXT_MAX = 256 << 20, PIECE = 64 << 10 /* read at once */ };
 
 struct ksym {
 	uint64_t addr; /* first, for address_sort() */
-	uint32_t name; /* offset in text; the type is two bytes before it */
+	uint32_t name; /* offset in names; the type is the byte before it */
 };
 
 struct kallsyms {
 	int fd; /* -1: has been read to its end */
-	char *text; /* ends with a NUL; a name is terminated in place when it is looked up */
-	size_t len, cap, parsed; /* bytes; `parsed`: whole lines */
+	char *text; /* what was read and is not parsed yet, with a NUL after it */
+	size_t len, cap, all; /* bytes; `all`: that were read */
+	struct buf names; /* of functions only, each with its type and a NUL */
 	VEC(struct ksym) syms; /* by addr, all different, unless `unsorted` */
 	bool seen_nonzero, unsorted, seen_module;
 };
@@ -50,6 +53,7 @@ void kallsyms_close(struct kallsyms *k)
 	if (k->fd >= 0)
 		close(k->fd);
 	vec_done(&k->syms);
+	buf_done(&k->names);
 	free(k->text);
 	free(k);
 }
@@ -64,10 +68,9 @@ static size_t name_len(const char *name)
 static bool is_marker(const char *name)
 {
 	static const char *const places[] = {"_text", "_stext", "_etext"};
-	size_t len = name_len(name);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (len == strlen(places[i]) && !strncmp(name, places[i], len))
+		if (!strcmp(name, places[i]))
 			return true;
 	return !strncmp(name, "__pfx_", 6);
 }
@@ -75,23 +78,30 @@ static bool is_marker(const char *name)
 /* Of the symbols at one address, the lowest is best, then the one whose line is first. */
 static unsigned rank(const struct kallsyms *k, const struct ksym *s)
 {
-	const char *name = k->text + s->name;
+	const char *name = k->names.data + s->name;
 
-	return is_marker(name) ? 3 : name[-2] == 'T' ? 0 : name[-2] == 't' ? 1 : 2;
+	return is_marker(name) ? 3 : name[-1] == 'T' ? 0 : name[-1] == 't' ? 1 : 2;
 }
 
 /* Of the symbols of one address, the best stays. false: out of memory. */
-static bool add(struct kallsyms *k, struct ksym s)
+static bool add(struct kallsyms *k, uint64_t addr, char type, const char *name, size_t len)
 {
-	struct ksym *last = k->syms.n ? &k->syms.v[k->syms.n - 1] : NULL;
+	struct ksym *last = k->syms.n ? &k->syms.v[k->syms.n - 1] : NULL, s = {addr, (uint32_t)k->names.len + 1};
 
-	if (last && last->addr == s.addr) {
-		if (rank(k, &s) < rank(k, last))
-			*last = s;
-		return true;
+	buf_add(&k->names, &type, 1);
+	buf_add(&k->names, name, len);
+	buf_add(&k->names, "", 1);
+	if (k->names.failed)
+		return false;
+	if (!last || last->addr != addr) {
+		k->unsorted |= last && last->addr > addr;
+		return vec_push(&k->syms, s);
 	}
-	k->unsorted |= last && last->addr > s.addr;
-	return vec_push(&k->syms, s);
+	if (rank(k, &s) < rank(k, last))
+		*last = s;
+	else
+		k->names.len = s.name - 1;
+	return true;
 }
 
 /* "ffffffff81000000 T _text"; for symbols of modules, "\t[module]" follows. proc(5). false: out of memory. */
@@ -106,22 +116,22 @@ static bool parse_line(struct kallsyms *k, const char *line, const char *end)
 	if (!addr || !strchr("tTwW", p[1]) || strchr("\t \n", p[3]))
 		return true;
 	k->seen_module |= end[-1] == ']';
-	return add(k, (struct ksym){addr, (uint32_t)(p + 3 - k->text)});
+	return add(k, addr, p[1], p + 3, name_len(p + 3));
 }
 
 /* All lines that are complete; at the end of the file, the last one is. */
 static bool parse_lines(struct kallsyms *k, bool at_end)
 {
-	while (k->parsed < k->len) {
-		const char *p = k->text + k->parsed, *end = memchr(p, '\n', k->len - k->parsed);
+	const char *p = k->text, *stop = k->text + k->len, *end;
 
-		if (!end && !at_end)
-			break;
-		end = end ? end : k->text + k->len;
+	while (p < stop && ((end = memchr(p, '\n', (size_t)(stop - p))) || at_end)) {
+		end = end ? end : stop;
 		if (!parse_line(k, p, end))
 			return false;
-		k->parsed = (size_t)(end - k->text) + (end < k->text + k->len);
+		p = end + (end < stop);
 	}
+	k->len = (size_t)(stop - p);
+	memmove(k->text, p, k->len + 1);
 	return true;
 }
 
@@ -147,11 +157,13 @@ static ssize_t read_piece(struct kallsyms *k)
 {
 	ssize_t n;
 
+	if (k->all > TEXT_MAX)
+		return -EFBIG;
 	if (k->cap - k->len <= PIECE) {
-		char *grown = k->cap < TEXT_MAX ? realloc(k->text, k->cap = k->cap ? k->cap * 2 : 4 * PIECE) : NULL;
+		char *grown = realloc(k->text, k->cap = k->cap ? k->cap * 2 : 2 * PIECE);
 
 		if (!grown)
-			return k->cap < TEXT_MAX ? -ENOMEM : -EFBIG;
+			return -ENOMEM;
 		k->text = grown;
 	}
 	do
@@ -160,6 +172,7 @@ static ssize_t read_piece(struct kallsyms *k)
 	if (n < 0)
 		return -errno;
 	k->len += (size_t)n;
+	k->all += (size_t)n;
 	k->text[k->len] = '\0';
 	return n;
 }
@@ -183,11 +196,12 @@ static int read_on(struct kallsyms *k, uint64_t addr)
 		return 0;
 	close(k->fd);
 	k->fd = -1;
-	if (n == 0 && k->len && !k->seen_nonzero)
+	if (n == 0 && k->all && !k->seen_nonzero)
 		n = -EACCES;
 	if (n < 0)
 		k->syms.n = 0;
 	sort_and_merge(k);
+	free(take_ptr(k->text));
 	return (int)n;
 }
 
@@ -204,9 +218,8 @@ int kallsyms_load(struct kallsyms *k, uint64_t addr, struct err *err)
 
 static const char *name_of(struct kallsyms *k, const struct ksym *s)
 {
-	char *name = k->text + s->name;
+	char *name = k->names.data + s->name;
 
-	name[name_len(name)] = '\0';
 	cut_suffix(name);
 	return name;
 }

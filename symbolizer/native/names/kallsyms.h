@@ -6,9 +6,9 @@
 struct err;
 
 /*
- * Kernel symbols, from /proc/kallsyms. They are read when an address is looked up, and only as far as it takes: the
- * kernel prints 2 to 3 lines in a microsecond, and there are 100,000 to 300,000. The kernel's own symbols come first,
- * by address, functions before data; then those of modules, in no order.
+ * Kernel symbols, from /proc/kallsyms. They are read when an address is looked up, and only as far as necessary: there
+ * are 100,000 to 300,000 lines, and the kernel prints 2 to 3 per microsecond. The kernel's own symbols come first, by
+ * address, functions before data; those of modules follow in no particular order.
  */
 struct kallsyms;
 

@@ -104,6 +104,8 @@ static int parse_owned(char *text, size_t len, struct budget *b, struct perfmap 
 			r = -ENOMEM;
 		else if (!may_hold(pm, len))
 			r = -EFBIG;
+		else if (budget_cancelled(b))
+			r = -ETIME;
 	}
 	if (r < 0) {
 		perfmap_close(pm);
@@ -165,7 +167,7 @@ int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, stru
 		return err_set(err, r, "%s: %s", path, strerror(-r));
 	r = parse_owned(text, len, b, ret);
 	if (r < 0)
-		return err_set(err, r, "%s: %s", path, strerror(-r));
+		return err_set(err, r, "%s: %s", path, r == -ETIME ? "nobody waits for it any more" : strerror(-r));
 	if ((*ret)->malformed)
 		log_info("%s: %zu malformed lines were skipped", path, (*ret)->malformed);
 	return 0;

@@ -15,7 +15,10 @@ struct err;
  */
 struct perfmap;
 
-/* -ENOENT: there is none; -EFBIG: larger than 64 MiB, or than `b` allows (borrowed, NULL: no limit). */
+/*
+ * -ENOENT: there is none; -EFBIG: larger than 64 MiB, or than `b` allows (borrowed, NULL: no limit); -ETIME: nobody
+ * waits for it any more.
+ */
 int perfmap_open(struct proc *proc, struct budget *b, struct perfmap **ret, struct err *err);
 int perfmap_parse(const char *text, size_t len, struct perfmap **ret);
 void perfmap_close(struct perfmap *p);

@@ -36,7 +36,7 @@
 #define JUMP_GE_REG(d, s, o) INSN(BPF_JMP | BPF_JGE | BPF_X, d, s, o, 0)
 #define EXIT() INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/* Of linux/bpf.h of 5.5. */
+/* From linux/bpf.h of Linux 5.5. */
 #define BPF_MAP_MMAPABLE (1u << 10)
 
 enum { BPF_CODE_MAX = 64 };

@@ -11,13 +11,16 @@
 #include "sampler/engine/perf/events/thread_stacks.h"
 #include "symbolizer/target/proc.h"
 
-/* A process may start threads faster than they can be listed. Those started by attached threads have inherited
- * events, so giving up loses little. */
-enum { LISTINGS_MAX = 32, DRAIN_EVERY = 32 };
+/*
+ * A process may start threads faster than they can be listed. Those started by attached threads have inherited events:
+ * only threads whose parents started meanwhile, too, may lack them. So giving up soon loses little, while events on
+ * threads that have inherited some take long to open, and do not report what is left over when the thread ends.
+ */
+enum { LISTINGS_MAX = 4, DRAIN_EVERY = 32 };
 
-static void drain_sometimes(const struct event_target *t, size_t n)
+static void drain_meanwhile(const struct event_target *t)
 {
-	if (t->drain && n % DRAIN_EVERY == 0)
+	if (t->drain)
 		t->drain(t->drain_ctx);
 }
 
@@ -109,7 +112,7 @@ int event_set_open_fixed(struct event_set *s, const struct event_target *t)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n && r >= 0; i++) {
-		drain_sometimes(t, i);
+		drain_meanwhile(t);
 		if (proc_thread_age_ns(t->proc, tids[i], &age) < 0 || age < EVENT_FIXED_NS)
 			continue;
 		r = open_fixed_thread(s, t, tids[i]);
@@ -127,7 +130,7 @@ static int compare_tids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_known(const struct event_set *s, pid_t tid)
+bool event_set_knows(const struct event_set *s, pid_t tid)
 {
 	return s->n_known && bsearch(&tid, s->known, s->n_known, sizeof(tid), compare_tids);
 }
@@ -142,10 +145,10 @@ static int open_new_threads(struct event_set *s, const struct event_target *t, p
 	*ret_any = false;
 	qsort(tids, n, sizeof(*tids), compare_tids);
 	for (size_t i = 0; i < n && r >= 0; i++) {
-		if (is_known(s, tids[i]))
+		if (event_set_knows(s, tids[i]))
 			continue;
 		*ret_any = true;
-		drain_sometimes(t, i);
+		drain_meanwhile(t);
 		/* Threads of the first listing had no event to inherit. */
 		r = open_thread(s, t, tids[i], !first, enable);
 		if (r == -ESRCH || (t->family && (r == -EACCES || r == -EPERM)))
@@ -189,7 +192,8 @@ void event_set_enable(const struct event_set *s, const struct event_target *t)
 	for (size_t i = 0; i < s->events.n; i++) {
 		ioctl(s->events.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		event_stagger(t);
-		drain_sometimes(t, i);
+		if (i % DRAIN_EVERY == 0)
+			drain_meanwhile(t);
 	}
 }
 

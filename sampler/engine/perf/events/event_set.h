@@ -16,7 +16,7 @@ struct thread_stacks;
 struct event_fd {
 	int fd;
 	uint32_t cpu; /* index into the set's CPUs */
-	pid_t tid; /* -1: an event on that CPU */
+	pid_t tid; /* -1: an event on that CPU; 0: on a thread that has ended */
 };
 
 /* A thread that started while its process was being attached to: besides the events opened for it, it may have
@@ -74,10 +74,13 @@ int event_set_open_cpus(struct event_set *s, const struct event_target *t);
 int event_set_open_fixed(struct event_set *s, const struct event_target *t);
 
 /*
- * One event per (thread, CPU) for each thread that is not known yet; threads are listed again until no new one
+ * One event per (thread, CPU) for each thread that is not known yet; threads are listed a few times, until no new one
  * appears. `enable`: start the events at once. -ESRCH: no thread is left. May be called again for later threads.
  */
 int event_set_open_threads(struct event_set *s, const struct event_target *t, bool enable);
+
+/* Are there events opened for this thread? */
+bool event_set_knows(const struct event_set *s, pid_t tid);
 
 void event_set_enable(const struct event_set *s, const struct event_target *t);
 void event_set_disable(const struct event_set *s);

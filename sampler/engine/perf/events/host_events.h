@@ -13,16 +13,16 @@
 struct err;
 
 /*
- * One set of events for all processes of a host: an event on each CPU, with the filter of perf_members.h, and two rings for each: one of
- * samples, and one of what the kernel tells of all processes (names, starts and ends of threads, mapped files). Whoever makes processes
- * tell too much loses records of the second kind, and no samples.
+ * One set of events for all processes of a host: an event on each CPU, with the filter of perf_members.h, and two rings
+ * per CPU: one for samples, and one for side-band records of all processes (names, starts and ends of threads, mapped
+ * files). A flood of side-band records loses such records, but no samples.
  */
 struct host_events {
 	struct perf_config config;
 	struct perf_members members;
 	int *cpus;
 	size_t n_cpus;
-	struct perf_ring *rings; /* of samples: the first n_cpus; of the others: as many more */
+	struct perf_ring *rings; /* the first n_cpus are for samples, the others for side-band records */
 	int *fds; /* the event that owns each ring */
 	struct event_set set;
 	uint64_t lost_before; /* by sets that were replaced */
@@ -35,7 +35,7 @@ void host_events_close(struct host_events *h);
 
 void host_events_enable(struct host_events *h);
 void host_events_disable(struct host_events *h);
-/* Other sizes of stack copies from now on. On failure nothing changes. */
+/* Changes the size of stack copies. On failure nothing changes. */
 int host_events_resize(struct host_events *h, uint32_t stack_bytes);
 
 static inline size_t host_events_rings(const struct host_events *h)

@@ -16,6 +16,7 @@
 enum {
 	FDS_SPARE = 64, /* for everything else that the program opens */
 	STAGGER_NS = 10000000, /* at most, over all CPUs */
+	DRAIN_EVERY = 16, /* events that are switched */
 };
 
 /* Spreads the CPUs' events evenly over a period. */
@@ -293,7 +294,7 @@ static void note_rests(struct perf_attach *a)
 	for (size_t i = 0; i < a->set.events.n && part > 0; i++) {
 		const struct event_fd *e = &a->set.events.v[i];
 
-		if (e->tid >= 0 && !perf_rests_forked(&a->rests, e->tid))
+		if (e->tid > 0 && !perf_rests_forked(&a->rests, e->tid))
 			perf_rests_add(&a->rests, e->tid,
 				       (uint64_t)(part * (double)(event_counted(e) % a->config.period)));
 	}
@@ -316,7 +317,7 @@ static void switch_events(struct perf_attach *a, const struct event_set *fresh, 
 			ioctl(a->set.events.v[i - old_from].fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (wide && i >= fresh_from && a->enabled)
 			event_stagger(&t);
-		if (a->drain && i % 64 == 63)
+		if (a->drain && i % DRAIN_EVERY == DRAIN_EVERY - 1)
 			a->drain(a->drain_ctx);
 	}
 }
@@ -489,6 +490,29 @@ void perf_attach_each_rest(struct perf_attach *a, void (*tell)(void *ctx, pid_t 
 	for (size_t i = 0; i < RESTS; i++)
 		if (a->rests.threads[i].rest)
 			tell(ctx, a->rests.threads[i].tid, a->rests.threads[i].rest);
+}
+
+static bool is_suspect(const struct perf_attach *a, pid_t tid)
+{
+	for (size_t i = 0; i < a->set.suspects.n; i++)
+		if (a->set.suspects.v[i].tid == tid)
+			return true;
+	return false;
+}
+
+void perf_attach_each_count(struct perf_attach *a, pid_t tid, void (*tell)(void *ctx, uint64_t counted), void *ctx)
+{
+	if (a->mode != PERF_ATTACH_THREADS || !event_set_knows(&a->set, tid) || is_suspect(a, tid) ||
+	    perf_rests_forked(&a->rests, tid))
+		return;
+	for (size_t i = 0; i < a->set.events.n; i++) {
+		struct event_fd *e = &a->set.events.v[i];
+
+		if (e->tid != tid)
+			continue;
+		tell(ctx, event_counted(e));
+		e->tid = 0;
+	}
 }
 
 void perf_attach_forked(struct perf_attach *a, pid_t tid)

@@ -85,6 +85,12 @@ bool perf_attach_accepts(struct perf_attach *a, const struct perf_record *r);
 void perf_attach_each_rest(struct perf_attach *a, void (*tell)(void *ctx, pid_t tid, uint64_t rest), void *ctx);
 /* Removes and returns what the thread used since the last sample of its former events (perf_rest.h). */
 uint64_t perf_attach_take_rest(struct perf_attach *a, pid_t tid);
+/*
+ * In mode THREADS, once a thread has ended: calls `tell` with the count of each event that was opened for it; the kernel
+ * itself reports the counts of inherited events only. Leaves out threads that also had inherited events, and those whose
+ * counts include their children's. Call before perf_attach_note().
+ */
+void perf_attach_each_count(struct perf_attach *a, pid_t tid, void (*tell)(void *ctx, uint64_t counted), void *ctx);
 /* Call for every thread that has started another one. */
 void perf_attach_forked(struct perf_attach *a, pid_t tid);
 /* Call for every EXIT record, and every COMM with exec. */

@@ -5,16 +5,20 @@
 #include <sys/types.h>
 
 /*
- * What is sampled of a whole host: the processes that are members, each with a divisor. A filter as in perf_filter.h, for all of them: of a
- * member's samples on a CPU one in `divisor` passes, of others none. The table is memory that is shared with the program, because bpf(2) is
- * out of reach once privileges are given up; whoever has it mapped decides what is sampled. PIDs are those of the initial PID namespace.
+ * Which processes of a host are sampled: the members, each with a divisor. The filter, as in perf_filter.h, serves all
+ * of them: of a member's samples on a CPU, one in `divisor` passes; samples of other processes do not pass. The table
+ * is in memory shared with the eBPF program, because bpf(2) cannot be called once privileges are given up. A process
+ * that has the table mapped decides what is sampled. PIDs are those of the initial PID namespace.
  */
 enum { PERF_MEMBERS_MAX = 1024, PERF_DIVISOR_MAX = 1000 };
 
 struct perf_members {
 	int fd; /* of the program, for PERF_EVENT_IOC_SET_BPF; -1: none */
 	uint64_t *table; /* NULL: not mapped */
-	/* While it is open, a process that executes a program, which may have more rights, stops being a member. -errno: none. */
+	/*
+	 * While this is open, a process stops being a member when it executes a program, which may have more rights.
+	 * -errno: not available.
+	 */
 	int exec_fd;
 };
 
@@ -28,7 +32,7 @@ void perf_members_close(struct perf_members *m);
  * -EEXIST: another member has its place in the table; -EINVAL.
  */
 int perf_members_set(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor);
-/* Another divisor, if it is still a member. 0 or -ESRCH. */
+/* Changes the divisor, if it is still a member. 0 or -ESRCH. */
 int perf_members_change(const struct perf_members *m, pid_t pid, uint32_t slot, uint32_t divisor);
 void perf_members_remove(const struct perf_members *m, pid_t pid);
 

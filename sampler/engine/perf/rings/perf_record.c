@@ -123,6 +123,17 @@ static void parse_comm(struct cursor *c, struct perf_record *r)
 		memcpy(r->comm, s, strnlen(s, n));
 }
 
+/* After address, length and offset; MMAP2 has device, inode, generation, protection and flags, too. */
+static void parse_mapped(struct cursor *c, struct perf_record *r)
+{
+	r->kind = PERF_REC_MMAP;
+	r->pid = cursor_i32(c);
+	r->tid = cursor_i32(c);
+	cursor_take(c, r->type == PERF_RECORD_MMAP2 ? 24 + 32 : 24);
+	r->path_len = cursor_left(c);
+	r->path = cursor_take(c, r->path_len);
+}
+
 static void parse_task(struct cursor *c, struct perf_record *r)
 {
 	r->kind = r->type == PERF_RECORD_FORK ? PERF_REC_FORK : PERF_REC_EXIT;
@@ -162,11 +173,7 @@ static void parse_body(struct cursor *c, struct perf_record *r)
 		r->counted = cursor_u64(c); /* first of the read format, whatever else it has */
 		break;
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		r->kind = PERF_REC_MMAP;
-		r->pid = cursor_i32(c);
-		r->tid = cursor_i32(c);
-		break;
+	case PERF_RECORD_MMAP2: parse_mapped(c, r); break;
 	default: break;
 	}
 }

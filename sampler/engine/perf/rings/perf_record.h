@@ -45,6 +45,9 @@ struct perf_record {
 	uint32_t cpu;
 	uint64_t lost, counted;
 
+	const char *path; /* MMAP: of the file; at most path_len bytes, up to a NUL */
+	size_t path_len;
+
 	bool exec; /* COMM: because of execve */
 	char comm[16];
 

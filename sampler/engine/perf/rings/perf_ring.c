@@ -120,3 +120,15 @@ int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx)
 	__atomic_store_n(r->tail, ret == -EBADMSG ? head : tail, __ATOMIC_RELEASE);
 	return ret;
 }
+
+void perf_ring_look_beyond(const struct perf_ring *r, perf_ring_fn *fn, void *ctx)
+{
+	uint64_t at = perf_ring_head(r), end = r->head ? *r->tail + r->size : at;
+	struct perf_event_header h;
+
+	for (; end - at >= HEADER; at += h.size) {
+		copy_out(r, at, &h, HEADER);
+		if (h.size < HEADER || h.size > end - at || fn(ctx, whole(r, at, h.size), h.size))
+			break;
+	}
+}

@@ -42,4 +42,11 @@ typedef int perf_ring_fn(void *ctx, const void *record, size_t size);
  */
 int perf_ring_drain(struct perf_ring *r, perf_ring_fn *fn, void *ctx);
 
+/*
+ * Calls `fn` for what lies beyond the published end, where the kernel writes next, until `fn` returns something other
+ * than 0. These may be records that were never published, or remains of older ones; `fn` must tell them apart. The ring
+ * is not changed.
+ */
+void perf_ring_look_beyond(const struct perf_ring *r, perf_ring_fn *fn, void *ctx);
+
 #endif

@@ -14,8 +14,8 @@ struct ordered_record {
 };
 
 /*
- * Records of several rings, put in order of time: each ring is in order, but what one of them still gets may be older than what
- * another one had. Of records of the same time, those that were added first come first.
+ * Sorts records of several rings by time: each ring is in order, but a ring may still get records that are older than
+ * those already read from another one. Records of the same time stay in the order in which they were added.
  */
 struct record_order {
 	VEC(struct ordered_record) records;
@@ -23,8 +23,8 @@ struct record_order {
 };
 
 int record_order_add(struct record_order *o, uint64_t time_ns, const void *record,
-		     size_t len); /* a copy. 0 or -ENOMEM */
-/* Removes those up to that time, and calls take() for each. The others stay, whatever memory there is. */
+		     size_t len); /* copies it. 0 or -ENOMEM */
+/* Removes the records up to that time, and calls take() for each. The others stay, even if memory runs out. */
 void record_order_take(struct record_order *o, uint64_t until_ns,
 		       void (*take)(void *ctx, const void *record, size_t len), void *ctx);
 void record_order_done(struct record_order *o);

@@ -9,7 +9,8 @@
  * (inherit_stat) for its events on all CPUs from its present CPU (perf_event_read_event() in
  * linux/kernel/events/core.c), but the ring's counter of nested writers (struct perf_buffer, nest) is not atomic. If
  * a sample is written at the same moment, the counter may stay too high and data_head where it is: the ring fills up
- * unseen, and all later records are lost. No record says so; only the events' own counts of lost samples grow.
+ * unseen, and all later records are lost. No record says so; only the events' own counts of lost samples grow. Where
+ * at least two records stand beyond data_head, this is seen sooner, and they can be read (perf_intake_unpublished()).
  * Zero-initialise.
  */
 struct ring_watch {

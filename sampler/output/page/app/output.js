@@ -62,7 +62,7 @@ export function createOutput(app) {
 		} catch (e) {
 			ok = copySelected(text);
 		}
-		toast(ok ? done : 'The browser did not let the page copy');
+		toast(ok ? done : 'The browser did not allow copying');
 	}
 
 	/** @param {Entry[]} extra */

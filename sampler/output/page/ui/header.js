@@ -102,7 +102,7 @@ export function headerOfRecording({profile: {meta}}) {
 		$('title').title = clip(name, 1000);
 		document.title = title + ' – ' + (meta.event === 'cpu' ? 'CPU profile' : meta.event + ' profile');
 		setCommand(meta.command);
-		$('command').title = 'Command line of the target (click: whole)';
+		$('command').title = 'Command line of the target (click to show all of it)';
 		addFacts(factsOf(meta));
 	}
 	return {init};

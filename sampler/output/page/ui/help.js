@@ -7,7 +7,7 @@ import {$, element} from '../base/elements.js';
 const KEYS = [['click, Enter', 'zoom in'], ['Esc', 'back'], ['/', 'search'], ['N, Shift+N', 'next, previous match'],
 	['I', 'flame or icicle'], ['O', 'order by size or name'], ['C', 'callers and callees'], ['S', 'only this stack'],
 	['H', 'hide this stack'], ['X', 'hide stacks with this method'], ['arrows', 'move from frame to frame'],
-	['T', 'merge threads'], ['M', 'table of methods'], ['0', 'everything again'], ['D', 'light or dark'],
+	['T', 'merge threads'], ['M', 'table of methods'], ['0', 'show everything'], ['D', 'light or dark'],
 	['right click, menu key', 'more']];
 
 /** @param {App} app */

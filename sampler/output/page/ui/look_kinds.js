@@ -13,8 +13,8 @@ import {element, tableRow} from '../base/elements.js';
 
 const MARKS = ['?', 'k', 'n', '0', '1', 'j', 'i', 'J', 's', '!', '', '', ''];
 const HINTS = ['no name is known', 'the Linux kernel', 'C and C++: the JVM itself, libraries',
-	'byte code that is not compiled', 'compiled by C1, the quick compiler', 'compiled by C2, the optimizing compiler',
-	'part of the code of its compiled caller', 'from Java to a native method', 'code that the JVM generates for itself',
+	'bytecode that is not compiled', 'compiled by C1, the quick compiler', 'compiled by C2, the optimizing compiler',
+	'compiled into the code of its caller', 'calls from Java to native methods', 'code that the JVM generates for itself',
 	'stacks that could not be followed to their end'];
 const SURE_NAMES = ['sure', 'likely'];
 
@@ -95,7 +95,7 @@ function tip(app, what) {
 	/** @type {HTMLElement[]} */
 	const out = [element('h3', '', clip(names[what.name], 1200)), grid];
 	if (what.zoomed && what.zoomed < all && what.total < what.zoomed)
-		out.push(element('p', '', percent(what.total, what.zoomed) + ' of what is zoomed to'));
+		out.push(element('p', '', percent(what.total, what.zoomed) + ' of the zoomed part'));
 	return what.columns ? out.concat(tipWays(app, what.columns, what.at)) : out;
 }
 
@@ -109,7 +109,7 @@ function legend({view, profile, selection, colours}) {
 		const b = element('button');
 		b.dataset.kind = String(k);
 		b.setAttribute('aria-pressed', String(!off.has(k)));
-		b.title = profile.kinds[k] + ': ' + HINTS[k] + '.\nClick: leave this time out. Shift-click: only this.';
+		b.title = profile.kinds[k] + ': ' + HINTS[k] + '.\nClick: leave this time out. Shift-click: show only this.';
 		b.append(swatch(colours, k), profile.kinds[k],
 			element('span', '', percent(kinds[k], all) + ' ' + amount(profile.meta, kinds[k])));
 		return b;

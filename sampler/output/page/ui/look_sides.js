@@ -61,13 +61,13 @@ function legend(colours) {
 		return line;
 	};
 	return [
-		item(colours.shade(SHRANK), 'vanished', 'On no stack of the side after', true),
+		item(colours.shade(SHRANK), 'vanished', 'On no stack of the after side', true),
 		item(colours.shade(SHRANK), 'half or less', 'Its share shrank'),
 		item(colours.shade(mix(SAME, SHRANK, .4)), 'less', 'Its share shrank'),
 		item(colours.shade(SAME), 'the same', 'Within two standard errors of the sampling'),
 		item(colours.shade(mix(SAME, GREW, .4)), 'more', 'Its share grew'),
 		item(colours.shade(GREW), 'twice or more', 'Its share grew'),
-		item(colours.shade(GREW), 'new', 'On no stack of the side before', true),
+		item(colours.shade(GREW), 'new', 'On no stack of the before side', true),
 	];
 }
 
@@ -107,8 +107,8 @@ export function lookBySides(app, widths) {
 		legendInPicture: false,
 		methods: () => changedMethods(selection),
 		// Bars in relation to the largest change, which may be far below a point.
-		table: {title: 'Changed methods', self: 'Change of its own share, in points',
-			total: 'Change of its share with what it calls, in points', least: 1e-9},
+		table: {title: 'Changed methods', self: 'Change of its self share, in points',
+			total: 'Change of its total share, in points', least: 1e-9},
 		numbers({sides: s = none}) {
 			return [points(s.slice(2)), points(s)];
 		},

@@ -33,8 +33,8 @@ function methodItems({profile, filters, search, output}, name) {
 	return [
 		['Only stacks with this method', '', () => filters.method(name, false)],
 		['Hide stacks with this method', 'X', () => filters.method(name, true)],
-		['Search for it', '', () => search.searchFor('^' + quoted(text.slice(0, 900)) + (text.length > 900 ? '' : '$'))],
-		['Copy its name', '', () => output.copyText(text, 'Copied the name')],
+		['Search for this name', '', () => search.searchFor('^' + quoted(text.slice(0, 900)) + (text.length > 900 ? '' : '$'))],
+		['Copy the name', '', () => output.copyText(text, 'Copied the name')],
 	];
 }
 
@@ -54,7 +54,7 @@ export function createMenu(app) {
 			items.push(['Callers and callees', 'C', () => app.nav.openSandwich(name)]);
 		items.push(...stack, ...method ? methodItems(app, name) : []);
 		if (at && !view.panes[1])
-			items.push(['Copy stacks through it', '', () => app.output.copyFolded(at)]);
+			items.push(['Copy stacks through this frame', '', () => app.output.copyFolded(at)]);
 		return items;
 	}
 

@@ -42,8 +42,8 @@ export function createRanges(app, sides, packed) {
 		const [a, b] = state.ranges;
 		drawStrip(state.ranges);
 		text.textContent = a && b ? slices.text(a) + ' compared with ' + slices.text(b) : a ? slices.text(a) +
-			'. Drag with Shift, or press Compare, for a second range' :
-			'Drag, or use arrow keys, for a range of the ' + slices.seconds(slices.n) + ' s';
+			'. Drag with Shift, or press Compare, to select a second range' :
+			'Drag, or use the arrow keys, to select a range of the ' + slices.seconds(slices.n) + ' s';
 		$('unrange').hidden = !a;
 		$('compare').hidden = !a || !!b;
 		$('swap').hidden = !b;
@@ -125,7 +125,7 @@ export function createRanges(app, sides, packed) {
 	function askForSecond() {
 		state.second = true;
 		strip.focus();
-		text.textContent = 'Drag the range to compare with, or move it by arrow keys';
+		text.textContent = 'Drag the range to compare with, or move it with the arrow keys';
 	}
 
 	function init() {
@@ -136,8 +136,8 @@ export function createRanges(app, sides, packed) {
 		text.setAttribute('role', 'status');
 		line.append(text);
 		for (const [id, label, title, action] of /** @type {[string, string, string, () => void][]} */ ([
-			['compare', 'Compare…', 'Then drag a second range, or move it by arrow keys', askForSecond],
-			['swap', 'Swap', 'Before and after change places', () => set(state.ranges[1], state.ranges[0])],
+			['compare', 'Compare…', 'Then drag a second range, or move it with the arrow keys', askForSecond],
+			['swap', 'Swap', 'Swap before and after', () => set(state.ranges[1], state.ranges[0])],
 			['unrange', 'All', 'The whole recording', () => set(null, null)]])) {
 			const b = button(label, title, action);
 			b.id = id;
@@ -154,8 +154,8 @@ export function createRanges(app, sides, packed) {
 	/** @type {Part} */
 	const part = {
 		init, recolour: draw,
-		help: 'The strip shows the course of the recording. Drag for a range of it; drag with Shift for a second one to ' +
-			'compare the first with.',
+		help: 'The strip shows the recording over time. Drag to select a range; drag with Shift to select a second ' +
+			'one, which is compared with the first.',
 		filters: () => !!state.ranges[0] && !sides.on,
 		reset() {
 			state.ranges = [null, null];

@@ -19,7 +19,7 @@ function stripElement(slices) {
 	strip.id = 'strip';
 	strip.tabIndex = 0;
 	strip.setAttribute('role', 'slider');
-	strip.setAttribute('aria-label', 'Time: arrow keys move the range, with Shift its end');
+	strip.setAttribute('aria-label', 'Time: arrow keys move the range, and with Shift its end');
 	strip.setAttribute('aria-valuemin', '0');
 	strip.setAttribute('aria-valuemax', String(slices));
 	Object.assign(strip.style, {display: 'block', width: '100%', height: HEIGHT + 'px', background: 'var(--panel)',

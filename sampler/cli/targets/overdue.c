@@ -1,4 +1,4 @@
-#include "sampler/cli/targets/stuck.h"
+#include "sampler/cli/targets/overdue.h"
 
 #include <limits.h>
 
@@ -9,13 +9,13 @@ enum { LOOK_MS = 500 };
 /* CPU time: even on the busiest machine, a working program gets more in PATIENCE_NS. */
 #define WORKS_NS UINT64_C(20000000)
 
-void stuck_expect(struct stuck *s, uint64_t end_ns)
+void overdue_expect(struct overdue *s, uint64_t end_ns)
 {
 	if (!s->end_ns || end_ns < s->end_ns)
 		s->end_ns = end_ns;
 }
 
-int stuck_pause_ms(const struct stuck *s, int otherwise)
+int overdue_pause_ms(const struct overdue *s, int otherwise)
 {
 	uint64_t now = clock_monotonic_ns(), ms = LOOK_MS;
 
@@ -28,7 +28,7 @@ int stuck_pause_ms(const struct stuck *s, int otherwise)
 	return otherwise < 0 || (int)ms < otherwise ? (int)ms : otherwise;
 }
 
-bool stuck_check(struct stuck *s, uint64_t now_ns, uint64_t cpu_ns)
+bool overdue_check(struct overdue *s, uint64_t now_ns, uint64_t cpu_ns)
 {
 	if (!s->end_ns || now_ns < s->end_ns)
 		return false;

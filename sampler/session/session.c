@@ -117,6 +117,7 @@ int session_start(struct session *s, struct err *err)
 	r = start_engine(s, err);
 	if (r < 0)
 		return r;
+	session_check_exec(s);
 	session_find_jvm(s, s->started_ns);
 	return session_use_bridge(s, false, err);
 }

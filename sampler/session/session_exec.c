@@ -102,10 +102,15 @@ bool session_executed(const struct session *s)
 /* The record of an execve arrives within this time after the address space has gone. */
 #define EXEC_RECORD_NS UINT64_C(200000000)
 
+/* Nothing of it can be read then, while the process is still there. */
+static bool address_space_gone(struct session *s)
+{
+	return maps_refresh(s->readers->maps) == -ESRCH && proc_alive(s->proc);
+}
+
 /*
- * Has the target called execve without a record of it? It may have done so before the events were
- * open, or the record was lost. Then nothing of the old address space can be read, not even the
- * stack.
+ * Has the target called execve without a record of it, because the record was lost? Then nothing of the
+ * old address space can be read, not even the stack.
  */
 bool session_missed_exec(struct session *s, const struct raw_sample *sample)
 {
@@ -119,5 +124,12 @@ bool session_missed_exec(struct session *s, const struct raw_sample *sample)
 	if (sample->time_ns < s->gone_since_ns + EXEC_RECORD_NS)
 		return false;
 	s->gone_since_ns = 0;
-	return maps_refresh(s->readers->maps) == -ESRCH && proc_alive(s->proc);
+	return address_space_gone(s);
+}
+
+/* An execve between the opening of the readers and that of the events has no record, so no time is waited for it. */
+void session_check_exec(struct session *s)
+{
+	if (s->proc && address_space_gone(s))
+		session_on_exec(s);
 }

@@ -132,6 +132,7 @@ extern const struct part_ops session_requests_part; /* its `part` is the session
 /* session_exec.c */
 void session_on_exec(struct session *s);
 bool session_missed_exec(struct session *s, const struct raw_sample *sample);
+void session_check_exec(struct session *s);
 
 /* session_unfollowed.c: what is known of child processes that are not followed */
 void session_unfollowed_begin(struct session *s);

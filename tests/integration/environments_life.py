@@ -110,7 +110,7 @@ def exec_away():
             b.wait_for_events()
             burn(t.pid, 1)
             r = b.end(group=True)
-            check("execve while jsampler attaches", r.status == 0 and r.share("^odd_spin$") > 0.6, r)
+            check("execve while jsampler attaches", r.status == 0 and r.share("^odd_spin$") > 0.95, r)
     # -- sh: the shell is what is started, and it becomes the JVM.
     loop = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; exec \"$@\""
     r = command_until(lambda r: r.share(r"^Demo\$") > 0.3 and r.complete() > 0.97 and r.has(r"^\[dash\]$|^evaltree"),
@@ -229,7 +229,8 @@ def cpu_times():
 
 
 def held_up_once(t):
-    """The run, and its samples and lost ones as a part of what is due by the target's CPU time."""
+    """The run, its samples and lost ones as a part of what is due by the target's CPU time, and how far that may be from 1: 5 %, and
+    what is before the first sample and after the last one of a busy machine's few."""
     b = Background("-p", t.pid, "-d", "3", "-F", "99", "-v")
     burn(t.pid, 0.2)  # on a busy machine, 1 s of CPU time takes more than 3 s
     os.kill(b.proc.pid, signal.SIGSTOP)
@@ -237,7 +238,8 @@ def held_up_once(t):
     os.kill(b.proc.pid, signal.SIGCONT)
     r = b.end(sig=None)
     told = jvm.Recording(r.status, r.folded, r.err)
-    return r, (sum(told.fact(r"samples (\d+), lost (\d+)", (0, 0))) / 99 / told.fact(r"CPU time of the target ([\d.]+) s", 1))
+    due = 99 * told.fact(r"CPU time of the target ([\d.]+) s", 1)
+    return r, sum(told.fact(r"samples (\d+), lost (\d+)", (0, 0))) / due, max(0.05, 2 / due)
 
 
 def held_up():
@@ -248,16 +250,16 @@ def held_up():
         time.sleep(SETTLED_S)
         for _ in range(jvm.TRIES):
             before = cpu_times()
-            r, whole = held_up_once(t)
+            r, whole, near = held_up_once(t)
             stolen = stolen_share(before, cpu_times())
-            if r.status != 0 or whole >= 0.95 or stolen < 0.01:
+            if r.status != 0 or whole >= 1 - near or stolen < 0.01:
                 break
             note("%.3f of what is due, but the hypervisor took %.0f %% of the time" % (whole, 100 * stolen))
         else:
             return
         check("... by the thread's own CPU time", r.says("events on threads") and not r.says("events on CPUs"), r)
         check("stopped while it samples: samples and lost ones are %.3f of what is due" % whole,
-              r.status == 0 and abs(whole - 1) < 0.05, r)
+              r.status == 0 and abs(whole - 1) < near, r)
 
 
 def debugged():

@@ -31,6 +31,15 @@ def wait_for(what, seconds=PATIENCE):
     return None
 
 
+def first_of_its_namespace(parent):
+    """The child that is process 1 of its PID namespace. nspawn's first child only sets up, and starts that one."""
+    for pid in pathlib.Path("/proc/%d/task/%d/children" % (parent, parent)).read_text().split():
+        with contextlib.suppress(OSError):
+            if re.search(r"^NSpid:\s+\d+\s.*\b1$", pathlib.Path("/proc/%s/status" % pid).read_text(), re.M):
+                return pid
+    return None
+
+
 class Booted:
     """That root, with systemd as its first process."""
 
@@ -42,12 +51,15 @@ class Booted:
     def __enter__(self):
         self.log = tempfile.TemporaryFile()
         self.nspawn = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=UNIFIED)
-        children = pathlib.Path("/proc/%d/task/%d/children" % (self.nspawn.pid, self.nspawn.pid))
-        self.leader = wait_for(lambda: self.nspawn.poll() is not None or children.read_text().split())
-        self.leader = self.leader[0] if isinstance(self.leader, list) else None
-        up = self.leader and wait_for(lambda: self.run("systemctl", "is-system-running")[1].strip() in (b"running", b"degraded"))
+        self.leader, state = None, [b""]
+
+        def boots():
+            self.leader = self.leader or first_of_its_namespace(self.nspawn.pid)
+            state[0] = self.run("systemctl", "is-system-running")[1].strip() if self.leader else b"no first process"
+            return state[0] in (b"running", b"degraded") or self.nspawn.poll() is not None
+        up = wait_for(boots) and self.nspawn.poll() is None
         self.log.seek(0)
-        check("systemd boots", up, self.log.read())
+        check("systemd boots", up, (state[0], self.nspawn.poll(), self.log.read()))
         return self if up else None
 
     def __exit__(self, *_):

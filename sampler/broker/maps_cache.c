@@ -98,6 +98,7 @@ static int read_now(struct broker *b, struct proc *p, struct broker_maps **ret)
 		free(m);
 		return r;
 	}
+	maps_freeze(m->maps);
 	now = clock_monotonic_ns();
 	m->pid = proc_pid(p);
 	m->start = proc_start_ticks(p);

@@ -1,6 +1,7 @@
 #include "sampler/session/session_private.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
@@ -127,9 +128,23 @@ bool session_missed_exec(struct session *s, const struct raw_sample *sample)
 	return address_space_gone(s);
 }
 
+/* The top of the first thread's stack is always there, and reading all mappings can take long. */
+static bool stack_readable(const struct session *s)
+{
+	uint64_t word;
+
+	for (size_t i = maps_count(s->readers->maps); i-- > 0;) {
+		const struct mapping *m = maps_at(s->readers->maps, i);
+
+		if (!strcmp(m->path, "[stack]"))
+			return mem_read_u64(s->readers->mem, m->end - sizeof(word), &word);
+	}
+	return false;
+}
+
 /* An execve between the opening of the readers and that of the events has no record, so no time is waited for it. */
 void session_check_exec(struct session *s)
 {
-	if (s->proc && address_space_gone(s))
+	if (s->proc && !stack_readable(s) && address_space_gone(s))
 		session_on_exec(s);
 }

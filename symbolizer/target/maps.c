@@ -168,13 +168,22 @@ static struct maps *maps_new(int fd)
 	return m;
 }
 
+void maps_freeze(struct maps *m)
+{
+	free(m->now.text);
+	m->now.text = NULL;
+	m->now.len = 0;
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+}
+
 void maps_close(struct maps *m)
 {
 	if (!m)
 		return;
+	maps_freeze(m);
 	content_done(&m->now, m->budget);
-	if (m->fd >= 0)
-		close(m->fd);
 	free(m);
 }
 

@@ -36,6 +36,8 @@ int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *e
  * content stays.
  */
 int maps_refresh(struct maps *m);
+/* For what is asked for the mappings only, which take little: gives back the text. maps_refresh() then does nothing. */
+void maps_freeze(struct maps *m);
 void maps_close(struct maps *m);
 
 uint64_t maps_generation(const struct maps *m);

@@ -39,6 +39,9 @@ enum {
 	BATCH_MAX = 1024, /* IOV_MAX, process_vm_readv(2) */
 	BATCH_MIN = 3, /* for fewer spans, single reads cost no more */
 	COST_BYTES = 16384, /* copying this many bytes takes as long as a system call */
+	SORTED_MAX = 64, /* spans read together with pread */
+	GAP_MAX = 8192, /* copying this many bytes between two spans costs less than another system call in a cold cache */
+	NEAR_MAX = 16384, /* read by one */
 };
 
 struct page_slot {
@@ -190,42 +193,49 @@ static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 	return n;
 }
 
-/*
- * How many of the first spans lie within a page's length: a system call costs more than copying the bytes between them.
- */
-static size_t count_adjacent(const struct mem_span *s, size_t n, uint64_t *ret_start, size_t *ret_len)
+/* Not every batch is given in the order of addresses. Small batches only: no memory may be allocated while walking. */
+static void sort_spans(struct mem_span **sorted, struct mem_span *spans, size_t n)
 {
-	uint64_t start = s[0].addr, end = start + s[0].len;
+	for (size_t i = 0, at; i < n; i++) {
+		for (at = i; at > 0 && sorted[at - 1]->addr > spans[i].addr; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = &spans[i];
+	}
+}
+
+/* How many of the first spans, sorted by address, one call should read. */
+static size_t count_near(struct mem_span *const *s, size_t n, size_t *ret_len)
+{
+	uint64_t start = s[0]->addr, end = start + s[0]->len;
 	size_t i;
 
 	for (i = 1; i < n && end > start; i++) {
-		uint64_t from = s[i].addr < start ? s[i].addr : start;
-		uint64_t to = s[i].addr + s[i].len > end ? s[i].addr + s[i].len : end;
+		uint64_t to = s[i]->addr + s[i]->len;
 
-		if (s[i].addr + s[i].len < s[i].addr || to - from > PAGE)
+		if (to < end)
+			to = to < s[i]->addr ? UINT64_MAX : end;
+		if (s[i]->addr > end + GAP_MAX || to - start > NEAR_MAX)
 			break;
-		start = from;
 		end = to;
 	}
-	*ret_start = start;
 	*ret_len = (size_t)(end - start);
 	return i;
 }
 
 /* Reads nearby spans with one call. Returns how many of the first spans are finished. */
-static size_t read_near(struct mem_live *l, struct mem_span *spans, size_t n)
+static size_t read_near(struct mem_live *l, struct mem_span *const *spans, size_t n)
 {
-	uint8_t bytes[PAGE];
-	uint64_t start;
-	size_t len, near = count_adjacent(spans, n, &start, &len), got;
+	uint8_t bytes[NEAR_MAX];
+	uint64_t start = spans[0]->addr;
+	size_t len, near = count_near(spans, n, &len), got;
 
 	if (near == 1) {
-		spans[0].ok = read_direct(l, spans[0].addr, spans[0].dst, spans[0].len) == spans[0].len;
+		spans[0]->ok = read_direct(l, start, spans[0]->dst, spans[0]->len) == spans[0]->len;
 		return 1;
 	}
 	got = read_direct(l, start, bytes, len);
 	for (size_t i = 0; i < near; i++) {
-		struct mem_span *s = &spans[i];
+		struct mem_span *s = spans[i];
 
 		s->ok = s->addr - start + s->len <= got;
 		if (s->ok)
@@ -237,20 +247,30 @@ static size_t read_near(struct mem_live *l, struct mem_span *spans, size_t n)
 }
 
 /* Each iteration finishes at least one span, so there are at most 2 n system calls. */
+static void read_sorted(struct mem_live *l, struct mem_span *spans, size_t n)
+{
+	struct mem_span *sorted[SORTED_MAX];
+
+	sort_spans(sorted, spans, n);
+	for (size_t done = 0; done < n;)
+		done += read_near(l, sorted + done, n - done);
+}
+
 static void live_read_batch(struct mem *m, struct mem_span *spans, size_t n)
 {
 	struct mem_live *l = (struct mem_live *)m;
 	size_t done = 0, some;
 
 	while (done < n) {
-		if (!l->vm_refused && !deputy() && l->gen_alive == l->gen && n - done >= BATCH_MIN) {
-			some = n - done < BATCH_MAX ? n - done : BATCH_MAX;
-			some = batch_call(l, spans + done, some);
+		some = n - done;
+		if (!l->vm_refused && !deputy() && l->gen_alive == l->gen && some >= BATCH_MIN) {
+			some = batch_call(l, spans + done, some < BATCH_MAX ? some : BATCH_MAX);
 			l->vm_refused = some == 0;
-			done += some;
 		} else {
-			done += read_near(l, spans + done, n - done);
+			some = some < SORTED_MAX ? some : SORTED_MAX;
+			read_sorted(l, spans + done, some);
 		}
+		done += some;
 	}
 }
 

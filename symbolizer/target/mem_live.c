@@ -40,7 +40,8 @@ enum {
 	BATCH_MIN = 3, /* for fewer spans, single reads cost no more */
 	COST_BYTES = 16384, /* copying this many bytes takes as long as a system call */
 	SORTED_MAX = 64, /* spans read together with pread */
-	GAP_MAX = 8192, /* copying this many bytes between two spans costs less than another system call in a cold cache */
+	GAP_MAX =
+		8192, /* copying this many bytes between two spans costs less than another system call in a cold cache */
 	NEAR_MAX = 16384, /* read by one */
 };
 
@@ -193,14 +194,23 @@ static size_t batch_call(struct mem_live *l, struct mem_span *spans, size_t n)
 	return n;
 }
 
-/* Not every batch is given in the order of addresses. Small batches only: no memory may be allocated while walking. */
-static void sort_spans(struct mem_span **sorted, struct mem_span *spans, size_t n)
+/*
+ * Not every batch is given in the order of addresses. Small batches only: no memory may be allocated while walking.
+ * Returns the number without those of length 0.
+ */
+static size_t sort_spans(struct mem_span **sorted, struct mem_span *spans, size_t n)
 {
-	for (size_t i = 0, at; i < n; i++) {
-		for (at = i; at > 0 && sorted[at - 1]->addr > spans[i].addr; at--)
+	size_t filled = 0, at;
+
+	for (size_t i = 0; i < n; i++) {
+		spans[i].ok = spans[i].len == 0;
+		if (spans[i].ok)
+			continue;
+		for (at = filled++; at > 0 && sorted[at - 1]->addr > spans[i].addr; at--)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = &spans[i];
 	}
+	return filled;
 }
 
 /* How many of the first spans, sorted by address, one call should read. */
@@ -251,7 +261,7 @@ static void read_sorted(struct mem_live *l, struct mem_span *spans, size_t n)
 {
 	struct mem_span *sorted[SORTED_MAX];
 
-	sort_spans(sorted, spans, n);
+	n = sort_spans(sorted, spans, n);
 	for (size_t done = 0; done < n;)
 		done += read_near(l, sorted + done, n - done);
 }

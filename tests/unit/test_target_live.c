@@ -500,7 +500,7 @@ static void test_batch_without_rights(void **state)
 	static uint8_t big[5 * PAGE];
 	struct mem_span spans[] = {
 		{at(&t, 6) + 64, &v[0], 8, false}, {at(&t, 13), &v[3], 8, false},
-		{at(&t, 6), &v[1], 8, false},	   {at(&t, 7) - 8, &v[2], 8, false},
+		{at(&t, 6), &v[1], 8, false},      {at(&t, 7) - 8, &v[2], 8, false},
 		{at(&t, 3) - 8, &v[4], 8, false},  {at(&t, HOLE_PAGE), &v[5], 8, true},
 	};
 	struct mem_span nested[] = {{at(&t, 6), big, sizeof(big), false}, {at(&t, 7), &v[5], 8, false}};

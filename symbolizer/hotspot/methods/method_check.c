@@ -39,9 +39,17 @@ bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t c
 	    const_method != e->method.const_method ||
 	    method_identity(jvm, (struct bytes){rest[REST_HEAD].dst, rest[REST_HEAD].len}) != e->identity)
 		return false;
+	if (!rest[REST_CLASS].len)
+		return true;
 	memcpy(&symbol, rest[REST_CLASS].dst, sizeof(symbol));
 	return symbol == e->class_symbol &&
 	       (!e->tail_len || hash_bytes(rest[REST_TAIL].dst, e->tail_len) == e->tail_hash);
+}
+
+/* The JVM counts an unloaded class before it frees anything of it. A method read at another count is read anew. */
+static bool class_lives(const struct method_table *table, const struct method_entry *e)
+{
+	return table->unloads.seen.counter && e->unloads == table->unloads.seen.count;
 }
 
 void methods_spans(const struct method_table *table, struct mem_span *ret)
@@ -51,6 +59,8 @@ void methods_spans(const struct method_table *table, struct mem_span *ret)
 
 		ret[0] = (struct mem_span){.addr = e->method.addr + table->jvm->l.method_const.at, .len = 8};
 		method_rest_spans(table->jvm, e, ret + 1);
+		if (class_lives(table, e))
+			ret[1 + REST_CLASS].len = ret[1 + REST_TAIL].len = 0;
 	}
 }
 

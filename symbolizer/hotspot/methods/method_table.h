@@ -64,11 +64,14 @@ uint64_t method_identity(const struct jvm *jvm, struct bytes const_method);
  */
 enum { REST_HEAD, REST_CLASS, REST_TAIL, REST_SPANS };
 void method_rest_spans(const struct jvm *jvm, const struct method_entry *e, struct mem_span ret[REST_SPANS]);
-/* Is it still the method that was interned, judging by these spans, which were just read? */
+/* Is it still the method that was interned, judging by these spans, which were just read? (Class and text: if their length is not 0.) */
 bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t const_method,
 		 const struct mem_span rest[REST_SPANS]);
 
-/* The methods that a walk used: spans to read, and to compare afterwards in the same order. */
+/*
+ * The methods that a walk used: spans to read, and to compare afterwards in the same order. Nothing is read of classes
+ * that certainly have not been unloaded.
+ */
 enum { METHOD_SPANS = 1 + REST_SPANS }; /* of each */
 void methods_spans(const struct method_table *t, struct mem_span *ret); /* of all methods; dst is not set */
 bool methods_check(struct method_table *t,

@@ -1,6 +1,6 @@
 #include "symbolizer/attribution/address_rule.h"
 
-#include "symbolizer/attribution/decode.h"
+#include "symbolizer/attribution/decode/decode.h"
 #include "symbolizer/base/sorted.h"
 
 /* The index of the first record with pc_offset > pc. */

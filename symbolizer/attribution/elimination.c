@@ -1,6 +1,6 @@
 #include "symbolizer/attribution/elimination.h"
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/attribution/invokes.h"
 #include "symbolizer/attribution/limits.h"
 #include "symbolizer/attribution/traits.h"

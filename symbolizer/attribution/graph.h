@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/attribution/decode.h"
+#include "symbolizer/attribution/decode/decode.h"
+#include "symbolizer/attribution/decode/inline_tree.h"
 #include "symbolizer/attribution/env.h"
 #include "symbolizer/attribution/graph_insn.h"
-#include "symbolizer/attribution/inline_tree.h"
 
 /*
  * The control flow of one nmethod: instructions, edges, loops, and evidence. Evidence is an instruction that has a

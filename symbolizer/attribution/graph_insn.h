@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolizer/attribution/inline_tree.h"
+#include "symbolizer/attribution/decode/inline_tree.h"
 
 /* Instructions of a graph (graph.h), and the evidence that they can be. */
 enum insn_flag {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/base/vec.h"
 
 enum { SLOTS = 512 };

@@ -1,6 +1,6 @@
 #include "symbolizer/attribution/limits.h"
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 
 enum {
 	LIMITS_MAX = 8, /* of one method */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 
 enum {
 	CALL_DEPTH = 4, /* how deep to follow calls */

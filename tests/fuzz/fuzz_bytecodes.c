@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/hotspot/methods/method.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 #include "tests/integration/attribution_foreign.h"
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/hotspot/methods/callee.h"
 #include "symbolizer/hotspot/methods/method.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/hotspot/methods/method.h"
 
 static struct bytecode at(const uint8_t *code, uint16_t n, int major, int32_t bci, bool want)

@@ -1,4 +1,4 @@
-#include "symbolizer/attribution/decode.h"
+#include "symbolizer/attribution/decode/decode.h"
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>

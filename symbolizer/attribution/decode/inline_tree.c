@@ -1,4 +1,4 @@
-#include "symbolizer/attribution/inline_tree.h"
+#include "symbolizer/attribution/decode/inline_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "symbolizer/attribution/bytecodes.h"
+#include "symbolizer/attribution/decode/bytecodes.h"
 
 #include <stddef.h>
 

@@ -95,8 +95,7 @@ const char *broker_name(uint32_t name, bool task);
 /* --- targets.c --- */
 
 int broker_add_pid(struct broker *b, pid_t pid, uint32_t *ret, struct err *err);
-/* The process with that PID, which must be a target or have been started by one. It keeps its number until it has
- * been forgotten as often as it was found. */
+/* The process with that PID, a target or started by one. It keeps its number until forgotten as often as found. */
 int broker_target_find(struct broker *b, pid_t pid, uint32_t *ret);
 /*
  * Is the target the process that was added, with no more rights than it had then? Release it if 0 is returned.
@@ -142,10 +141,7 @@ int broker_admit_start(struct broker *b);
 
 /* --- serve.c --- */
 
-/*
- * Creates a file in memory, to be passed instead of a real one. `flags`: further flags of memfd_create(2). A descriptor
- * or -errno.
- */
+/* A file in memory, to be passed instead of a real one, or -errno. `flags`: further ones of memfd_create(2). */
 int broker_memory_file(unsigned flags);
 
 /* The child: serves until the other end is closed, or sends an invalid request. */

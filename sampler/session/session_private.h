@@ -33,9 +33,9 @@ typedef VEC(struct named_profile *) named_profiles;
 /*
  * What the files of a session share. session_open.c: everything that takes privileges; session.c: start, run, end;
  * session_sample.c: what the engine delivers; session_requests.c: what the engine is asked for; session_exec.c: one address
- * space after the other; session_take.c: one profile after the other; session_forget.c: frees copies of code and methods; session_name.c: from keys to names, the
- * result; session_bridge.c: the bridge in the target; children.c: the processes that the target starts. Features that
- * only observe samples are parts (part.h).
+ * space after the other; session_take.c: one profile after the other; session_forget.c: frees copies of code and
+ * methods; session_name.c: from keys to names, the result; session_bridge.c: the bridge in the target; children.c: the
+ * processes that the target starts. Features that only observe samples are parts (part.h).
  */
 struct session {
 	atomic_bool naming_ends, stopped; /* set by any thread, or signal handler */
@@ -56,11 +56,9 @@ struct session {
 	struct engine *engine;
 	struct parts parts; /* in the order of their calls; some are also called by name: */
 	struct wall *wall; /* -e wall only */
-	struct leftovers *
-		drawn; /* samples that get what engine_sink.rest() delivers; NULL: `unsampled` is there, or is of no use */
+	struct leftovers *drawn; /* gets what engine_sink.rest() delivers; NULL: `unsampled` exists, or is of no use */
 	struct last_cpu *last_cpu; /* of a child process, if `unsampled` exists */
-	struct unsampled *
-		unsampled; /* NULL: replay, snapshot, -e wall, and if threads have no accounts (engine_stats.by_thread_time) */
+	struct unsampled *unsampled; /* NULL: replay, snapshot, -e wall, and without engine_stats.by_thread_time */
 	struct heap_frames *heap_frames; /* NULL: replay */
 	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
@@ -97,10 +95,7 @@ struct session {
 };
 
 /* session_open.c */
-/*
- * For a process that the target has started. children.c feeds it with samples of the owner's
- * engine.
- */
+/* For a process that the target has started. children.c feeds it with samples of the owner's engine. */
 int session_open_child(struct session *owner, pid_t pid, struct session **ret, struct err *err);
 struct unwinder_options session_unwinder_options(const struct session *s);
 void session_note_identity(struct session *s); /* reads name and command line of the process */

@@ -134,17 +134,18 @@ static int add_output(struct outputs *outs, const char *pattern, const char *for
 }
 
 /* PID and time can be guessed: if somebody else has created a file with that name, a random one is used. */
-static int add_named(struct outputs *outs, const char *ending, const char *format, pid_t pid, struct err *err)
+static int add_named(struct outputs *outs, const struct writer *w, const char *format, pid_t pid, struct err *err)
 {
+	int ending_len = (int)strcspn(w->endings, " ");
 	char pattern[64];
 	uint32_t random;
 	int r;
 
-	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%s", ending);
+	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t%.*s", ending_len, w->endings);
 	r = add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 	if (r != -EEXIST || getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		return r;
-	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t-%08" PRIx32 "%s", random, ending);
+	snprintf(pattern, sizeof(pattern), "jsampler-%%p-%%t-%08" PRIx32 "%.*s", random, ending_len, w->endings);
 	return add_output_as(outs, pattern, format, pid, 0, outfile_open_own, err);
 }
 
@@ -154,12 +155,10 @@ static int add_default(struct outputs *outs, const struct record_options *o, pid
 	bool to_file = isatty(STDOUT_FILENO) || o->command;
 	const char *format = o->format ? o->format : to_file ? "html" : "folded";
 	const struct writer *w = writer_find(format);
-	char ending[16];
 
 	if (!to_file || !w)
 		return add_output(outs, "-", format, pid, 0, err);
-	snprintf(ending, sizeof(ending), "%.*s", (int)strcspn(w->endings, " "), w->endings);
-	return add_named(outs, ending, format, pid, err);
+	return add_named(outs, w, format, pid, err);
 }
 
 static bool names_pid(const char *pattern)

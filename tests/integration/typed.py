@@ -63,6 +63,9 @@ def outputs(t, _, tmp):
     check("on a terminal, without -o: a page named after PID and time", status == 0 and len(names) == 1 and
           re.fullmatch(r"jsampler-%d-\d{8}-\d{6}\.html" % t.pid, names[0]) and "written: " + names[0] in text,
           (status, names, text))
+    shell.on_terminal(["-p", t.pid, "-d", ".3", "-f", "speedscope"], {"TERM": "xterm"}, cwd=tmp)
+    names = [n for n in os.listdir(tmp) if n not in names]
+    check("... with -f speedscope: the whole of the format's ending", len(names) == 1 and names[0].endswith(".speedscope.json"), names)
     r = run("-d", ".3", "-o", "/dev/null", "--", "true")
     check("an ending that says no format: what to type", r.status == 2 and
           r.says("give the format with -f .*'-f folded -o /dev/null'"), r)

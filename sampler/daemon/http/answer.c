@@ -229,7 +229,7 @@ int answer_events(const struct answer_context *c, const struct query *q, struct 
 	return answer_list(c, q, "events", read_events, a, err);
 }
 
-/* --- the daemon itself --- */
+/* --- health; status and metrics: answer_status.c --- */
 
 int answer_health(const struct answer_context *c, const struct query *q, struct answer *a, struct err *err)
 {

@@ -55,7 +55,7 @@ struct readers {
  * jsampler stays below 512 MB: 25 MB of its own and a queue of 64 MB while sampling, a cache of 64
  * MB while naming.
  */
-#define READERS_BYTES (UINT64_C(416) << 20)
+#define READERS_BYTES (UINT64_C(392) << 20)
 #define READERS_FILES_NS UINT64_C(8000000000)
 void readers_budget(struct budget *ret);
 

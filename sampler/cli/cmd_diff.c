@@ -8,6 +8,7 @@
 #include "sampler/cli/daemon/history.h"
 #include "sampler/cli/inputs.h"
 #include "sampler/cli/options/options.h"
+#include "sampler/cli/options/record_values.h"
 #include "sampler/closed/opener.h"
 #include "sampler/closing/closing.h"
 #include "sampler/diff/diff.h"
@@ -90,16 +91,6 @@ static int add_gate(const char *text, struct diff_run *run, struct err *err)
 	return 0;
 }
 
-static int add_output(const char *path, struct diff_run *run, struct err *err)
-{
-	if (!*path)
-		return err_set(err, -EINVAL, "-o needs the name of a file");
-	if (run->n_outputs == MAX_DIFF_OUTPUTS)
-		return err_set(err, -EINVAL, "more than %d outputs", MAX_DIFF_OUTPUTS);
-	run->outputs[run->n_outputs++] = path;
-	return 0;
-}
-
 static int take_value(const char *n, const char *arg, struct diff_run *run, struct err *err)
 {
 	int r;
@@ -107,7 +98,7 @@ static int take_value(const char *n, const char *arg, struct diff_run *run, stru
 	if (strcmp(n, "fail-if") == 0)
 		return add_gate(arg, run, err);
 	if (strcmp(n, "output") == 0)
-		return add_output(arg, run, err);
+		return record_value_output(arg, run->outputs, &run->n_outputs, MAX_DIFF_OUTPUTS, err);
 	if (strcmp(n, "work") == 0)
 		return parse_number("--work", arg, 1e-6, 1e6, &run->work, err);
 	if (strcmp(n, "min-effect") == 0) {

@@ -51,16 +51,21 @@ static int parse_pids(const char *text, struct record_options *o, struct err *er
 	return r;
 }
 
+static int set_period(uint64_t ns, struct record_options *o, struct err *err)
+{
+	if (o->period_ns)
+		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
+	o->period_ns = ns;
+	return 0;
+}
+
 static int parse_freq(const char *text, struct record_options *o, struct err *err)
 {
 	uint64_t hz;
 
 	if (parse_u64(text, 1, MAX_HZ, &hz) < 0)
 		return err_set(err, -EINVAL, "-F %s: a whole number of samples per second from 1 to %d", text, MAX_HZ);
-	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
-	o->period_ns = frequency_period_ns(hz);
-	return 0;
+	return set_period(frequency_period_ns(hz), o, err);
 }
 
 static int parse_interval(const char *text, struct record_options *o, struct err *err)
@@ -71,10 +76,7 @@ static int parse_interval(const char *text, struct record_options *o, struct err
 		return err_set(err, -EINVAL, "-i %s: a time with its unit, such as 10ms or 500us", text);
 	if (ns < SECOND_NS / MAX_HZ || ns > SECOND_NS)
 		return err_set(err, -EINVAL, "-i %s: from 100us to 1s; a number without a unit is seconds", text);
-	if (o->period_ns)
-		return err_set(err, -EINVAL, "-F and -i set the same thing: use one of them, once");
-	o->period_ns = ns;
-	return 0;
+	return set_period(ns, o, err);
 }
 
 static int check_regex(const char *option, const char *text, struct err *err)
@@ -99,14 +101,21 @@ static int add_filter(const char *option, const char *text, const char **list, s
 	return check_regex(option, text, err);
 }
 
-static int add_output(const char *path, struct record_options *o, struct err *err)
+int record_value_output(const char *path, const char **list, size_t *n, size_t max, struct err *err)
 {
 	if (!*path)
 		return err_set(err, -EINVAL, "-o needs the name of a file");
-	if (o->n_outputs == MAX_OUTPUTS)
-		return err_set(err, -EINVAL, "more than %d outputs", MAX_OUTPUTS);
-	o->outputs[o->n_outputs++] = path;
-	return hints_check_output(path, err);
+	if (*n == max)
+		return err_set(err, -EINVAL, "more than %zu outputs", max);
+	list[(*n)++] = path;
+	return 0;
+}
+
+static int add_output(const char *path, struct record_options *o, struct err *err)
+{
+	int r = record_value_output(path, o->outputs, &o->n_outputs, MAX_OUTPUTS, err);
+
+	return r < 0 ? r : hints_check_output(path, err);
 }
 
 static int parse_depth(const char *text, struct record_options *o, struct err *err)

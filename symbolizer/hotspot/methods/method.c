@@ -299,7 +299,7 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 	uint32_t id = u64map_get(&table->methods.ids, method);
 	const struct method_entry *e;
 
-	if (!id || method_entry(table, id)->unloads != table->unloads.seen.count)
+	if (!id || !method_is_recent(table, method_entry(table, id)))
 		id = method_read_now(table, method);
 	e = method_entry(table, id);
 	if (!e || e->method.gone)

@@ -46,12 +46,6 @@ bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t c
 	       (!e->tail_len || hash_bytes(rest[REST_TAIL].dst, e->tail_len) == e->tail_hash);
 }
 
-/* The JVM counts an unloaded class before it frees anything of it. A method read at another count is read anew. */
-static bool class_lives(const struct method_table *table, const struct method_entry *e)
-{
-	return table->unloads.seen.counter && e->unloads == table->unloads.seen.count;
-}
-
 void methods_spans(const struct method_table *table, struct mem_span *ret)
 {
 	for (size_t i = 0; i < table->methods.used.n; i++, ret += METHOD_SPANS) {
@@ -59,7 +53,7 @@ void methods_spans(const struct method_table *table, struct mem_span *ret)
 
 		ret[0] = (struct mem_span){.addr = e->method.addr + table->jvm->l.method_const.at, .len = 8};
 		method_rest_spans(table->jvm, e, ret + 1);
-		if (class_lives(table, e))
+		if (table->unloads.seen.counter && method_is_recent(table, e))
 			ret[1 + REST_CLASS].len = ret[1 + REST_TAIL].len = 0;
 	}
 }

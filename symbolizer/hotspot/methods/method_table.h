@@ -46,6 +46,14 @@ static inline struct method_entry *method_entry(const struct method_table *t, ui
 {
 	return (struct method_entry *)interned_get(&t->methods, id);
 }
+/*
+ * Have no classes been unloaded since it was last read, as far as the JVM's count is known? It counts a class before it
+ * frees anything of it.
+ */
+static inline bool method_is_recent(const struct method_table *t, const struct method_entry *e)
+{
+	return e->unloads == t->unloads.seen.count;
+}
 const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* like hs_method() */
 /* Interns many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
 int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
@@ -64,7 +72,10 @@ uint64_t method_identity(const struct jvm *jvm, struct bytes const_method);
  */
 enum { REST_HEAD, REST_CLASS, REST_TAIL, REST_SPANS };
 void method_rest_spans(const struct jvm *jvm, const struct method_entry *e, struct mem_span ret[REST_SPANS]);
-/* Is it still the method that was interned, judging by these spans, which were just read? (Class and text: if their length is not 0.) */
+/*
+ * Is it still the method that was interned, judging by these spans, which were just read? Class and text are not
+ * compared if their length is 0.
+ */
 bool method_same(const struct jvm *jvm, const struct method_entry *e, uint64_t const_method,
 		 const struct mem_span rest[REST_SPANS]);
 

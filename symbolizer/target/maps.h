@@ -36,7 +36,7 @@ int maps_open(struct proc *p, struct budget *b, struct maps **ret, struct err *e
  * content stays.
  */
 int maps_refresh(struct maps *m);
-/* For what is asked for the mappings only, which take little: gives back the text. maps_refresh() then does nothing. */
+/* For maps without a budget that are not refreshed: frees the text, which takes most memory, and closes the file. */
 void maps_freeze(struct maps *m);
 void maps_close(struct maps *m);
 

@@ -40,9 +40,8 @@ enum {
 	BATCH_MIN = 3, /* for fewer spans, single reads cost no more */
 	COST_BYTES = 16384, /* copying this many bytes takes as long as a system call */
 	SORTED_MAX = 64, /* spans read together with pread */
-	GAP_MAX =
-		8192, /* copying this many bytes between two spans costs less than another system call in a cold cache */
-	NEAR_MAX = 16384, /* read by one */
+	GAP_MAX = 8192, /* between two of them: copying this many bytes costs less than another call in a cold cache */
+	NEAR_MAX = 16384, /* bytes read by one call */
 };
 
 struct page_slot {
@@ -220,11 +219,12 @@ static size_t count_near(struct mem_span *const *s, size_t n, size_t *ret_len)
 	size_t i;
 
 	for (i = 1; i < n && end > start; i++) {
-		uint64_t to = s[i]->addr + s[i]->len;
+		uint64_t from = s[i]->addr, to = from + s[i]->len;
+		bool wraps = to < from;
 
 		if (to < end)
-			to = to < s[i]->addr ? UINT64_MAX : end;
-		if (s[i]->addr > end + GAP_MAX || to - start > NEAR_MAX)
+			to = end;
+		if (wraps || from > end + GAP_MAX || to - start > NEAR_MAX)
 			break;
 		end = to;
 	}

@@ -15,15 +15,17 @@ int stacks_in_begin(struct stacks_in *a, struct dictionary *dict, const struct n
 		.np = np,
 		.functions = calloc((size_t)np->n_functions + 1, sizeof(uint32_t)),
 		.mappings = calloc((size_t)np->n_mappings + 1, sizeof(uint32_t)),
+		.frames = calloc((size_t)np->n_lines + 1, sizeof(uint32_t)),
 		.nodes = calloc((size_t)np->n_stacks + 1, sizeof(uint32_t)),
 	};
-	return a->functions && a->mappings && a->nodes ? 0 : -ENOMEM;
+	return a->functions && a->mappings && a->frames && a->nodes ? 0 : -ENOMEM;
 }
 
 void stacks_in_done(struct stacks_in *a)
 {
 	free(a->functions);
 	free(a->mappings);
+	free(a->frames);
 	free(a->nodes);
 }
 
@@ -60,21 +62,34 @@ static uint32_t mapping_id(struct stacks_in *a, uint32_t mapping)
 	return a->mappings[mapping];
 }
 
+/* The i-th of the innermost n frames of a location. */
+static uint32_t frame_id(struct stacks_in *a, const struct named_location *l, uint32_t i, uint32_t n)
+{
+	const struct named_line *line = &a->np->lines[l->first_line + i];
+	uint32_t *known = n == l->n_lines ? &a->frames[l->first_line + i] : NULL;
+	uint32_t row[DICT_COLUMNS], id;
+
+	if (known && *known)
+		return *known;
+	row[0] = stacks_in_function(a, line->function);
+	row[1] = mapping_id(a, l->mapping);
+	row[2] = frame_bits(line, i + 1 < n);
+	if (row[0] == UINT32_MAX || row[1] == UINT32_MAX)
+		return UINT32_MAX;
+	id = dictionary_id(a->dict, DICT_FRAMES, row);
+	if (known)
+		*known = id;
+	return id;
+}
+
 /* Adds the innermost n frames of one location, outermost first; all others are marked as joined. */
 static uint32_t add_location(struct stacks_in *a, const struct named_location *l, uint32_t n, uint32_t parent)
 {
-	struct dictionary *dict = a->dict;
-
 	for (uint32_t i = n; i-- && parent != UINT32_MAX;) {
-		const struct named_line *line = &a->np->lines[l->first_line + i];
-		uint32_t frame[] = {stacks_in_function(a, line->function), mapping_id(a, l->mapping),
-				    frame_bits(line, i + 1 < n)};
-		uint32_t node[] = {parent, 0, (uint32_t)line->line};
+		uint32_t line = (uint32_t)a->np->lines[l->first_line + i].line;
+		uint32_t node[] = {parent, frame_id(a, l, i, n), line};
 
-		if (frame[0] == UINT32_MAX || frame[1] == UINT32_MAX)
-			return UINT32_MAX;
-		node[1] = dictionary_id(dict, DICT_FRAMES, frame);
-		parent = node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
+		parent = node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(a->dict, DICT_NODES, node);
 	}
 	return parent;
 }

@@ -13,7 +13,9 @@ struct named_profile;
 struct stacks_in {
 	struct dictionary *dict;
 	const struct named_profile *np;
-	uint32_t *functions, *mappings, *nodes; /* nodes: by stack */
+	uint32_t *functions, *mappings;
+	uint32_t *frames; /* by line, of locations that are added whole */
+	uint32_t *nodes; /* by stack */
 };
 
 /* Both are borrowed. 0 or -ENOMEM; stacks_in_done() either way. */

@@ -100,6 +100,29 @@ static void test_limits(void **state)
 	assert_int_equal(feed(&s, 5000, 0, 100, 40 * SECOND), 0);
 }
 
+static void test_losses_shrink_it(void **state)
+{
+	struct stack_size s;
+
+	(void)state;
+	stack_size_init(&s, 0, 65528);
+	assert_int_equal(stack_size_lost(&s), 0); /* nothing is known */
+	assert_int_equal(feed(&s, 31, 0, 5000, SECOND), 0);
+	assert_int_equal(stack_size_lost(&s), 0);
+	assert_int_equal(feed(&s, 1, 0, 7000, SECOND), 0);
+	assert_int_equal(stack_size_lost(&s), 16384);
+	assert_int_equal(feed(&s, 1, 1, 65528, SECOND), 0); /* one stack that needs it */
+	assert_int_equal(stack_size_lost(&s), 0);
+	stack_size_init(&s, 0, 65528);
+	stack_size_changed(&s, 16384, true, SECOND);
+	stack_size_changed(&s, 32768, true, SECOND); /* it grew: stays */
+	assert_int_equal(feed(&s, 100, 0, 1000, SECOND), 0);
+	assert_int_equal(stack_size_lost(&s), 0);
+	stack_size_init(&s, 65528, 65528); /* as requested */
+	assert_int_equal(feed(&s, 100, 0, 1000, SECOND), 0);
+	assert_int_equal(stack_size_lost(&s), 0);
+}
+
 enum { PAGES = 4 };
 
 struct area {
@@ -394,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_deep_stacks_keep_it),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_losses_shrink_it),
 		cmocka_unit_test(test_rest_is_joined),
 		cmocka_unit_test(test_rest_that_does_not_join),
 		cmocka_unit_test(test_touch),

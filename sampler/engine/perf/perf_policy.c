@@ -270,9 +270,13 @@ void perf_policy_forget(struct perf_policy *p, pid_t tid)
 	thread_stacks_forget(&p->own, tid);
 }
 
-/* Samples that would be thinned out anyway must not displace others. */
+/* Neither samples that would be thinned out anyway nor bytes that no stack needs must displace others. */
 void perf_policy_note_lost(struct perf_policy *p)
 {
+	uint32_t resize = stack_size_lost(&p->size);
+
+	if (resize)
+		p->resize_to = resize;
 	if (p->divisor > 1)
 		p->divisor = p->divisor_most = p->divisor / 2;
 }

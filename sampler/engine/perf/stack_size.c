@@ -10,6 +10,7 @@ enum {
 	CUT_MIN = 2, /* one cut stack decides nothing */
 	CUT_SHARE = 500, /* grow if more than 1 in 500 is cut, because the rest may be from another moment */
 	CALM_SAMPLES = 1000,
+	LOST_SAMPLES = 32, /* enough to shrink, if large copies leave no room for samples */
 };
 #define CALM_NS UINT64_C(1000000000)
 
@@ -80,6 +81,13 @@ uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t
 	if (s->calm < CALM_SAMPLES || now_ns - s->since_ns < CALM_NS)
 		return 0;
 	return end_of_calm(s, now_ns);
+}
+
+uint32_t stack_size_lost(const struct stack_size *s)
+{
+	if (s->stays || s->has_grown || s->calm < LOST_SAMPLES)
+		return 0;
+	return smaller(s, s->deepest);
 }
 
 void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t now_ns)

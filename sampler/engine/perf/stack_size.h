@@ -25,6 +25,9 @@ void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max);
 /* Notes a sample with `used` bytes copied; `cut`: the stack continued. Returns the size to change to; 0: none. */
 uint32_t stack_size_note(struct stack_size *s, uint64_t used, bool cut, uint64_t now_ns);
 
+/* The rings had no room. Returns the size to change to, without waiting for more samples; 0: none. */
+uint32_t stack_size_lost(const struct stack_size *s);
+
 /* The change was made, or was not possible (`ok` false). */
 void stack_size_changed(struct stack_size *s, uint32_t size, bool ok, uint64_t now_ns);
 

@@ -4,10 +4,12 @@
 usage: host_events.py PROBE LOAD. The bar is that of engine.py: an event on a CPU finds a process running by chance.
 """
 import math
+import mmap
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import jvm
 import on_cpu
@@ -52,7 +54,8 @@ def probe(rate, seconds, *targets):
     if r.returncode:
         sys.exit("%s: %d\n%s%s" % (PROBE, r.returncode, r.stdout, r.stderr))
     lines = [{k: float(v) for k, v in re.findall(r"(\w+)=([\d.]+)", l)} for l in r.stdout.splitlines()]
-    return lines[:-1], lines[-1]
+    lines[-1]["mapped"] = {int(l["mapped"]) for l in lines[:-1] if "mapped" in l}
+    return [l for l in lines[:-1] if "pid" in l], lines[-1]
 
 
 def check_rest(all_, what):
@@ -121,11 +124,47 @@ def itself():
     check_rest(all_, "itself")
 
 
+MAPS = """
+import mmap, sys, time
+f = open(sys.argv[1], "rb")
+print("ready", flush=True)
+while True:
+    mmap.mmap(f.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | int(sys.argv[2])).close()
+    time.sleep(0.1)
+"""
+
+
+def maps(path, prot=mmap.PROT_EXEC):
+    """A process that maps this file again and again."""
+    p = subprocess.Popen([sys.executable, "-c", MAPS, path, str(prot)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                         preexec_fn=jvm.die_with_parent)
+    p.stdout.readline()
+    return p
+
+
+def mapped():
+    """Which processes have mapped code: those that are watched, and of all others those that may be JVMs now."""
+    with tempfile.TemporaryDirectory(prefix="js-host-") as tmp:
+        paths = [os.path.join(tmp, name) for name in ("libjvm.so", "other.so", "libjvm.so.txt")]
+        for path in paths:
+            with open(path, "wb") as f:
+                f.write(bytes(1 << 16))
+        watched, jvm_like, other, alike, data = (
+            maps(paths[1]), maps(paths[0]), maps(paths[1]), maps(paths[2]), maps(paths[0], prot=0))
+        _, all_ = probe(99, 2, str(watched.pid))
+        for p, name, is_told in ((watched, "a watched process", True), (jvm_like, "libjvm.so", True), (other, "another library", False),
+                                 (alike, "another name", False), (data, "libjvm.so, but not as code", False)):
+            check((p.pid in all_["mapped"]) == is_told, "mapped: %s: told %s" % (name, p.pid in all_["mapped"]))
+            p.kill()
+            p.wait()
+        check_rest(all_, "mapped")
+
+
 def main():
     if os.geteuid() != 0:
         print("needs root")
         return jvm.SKIP
-    for scenario in (shares, cost, itself):
+    for scenario in (shares, cost, itself, mapped):
         tried(scenario)
     return bool(failures)
 

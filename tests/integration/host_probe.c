@@ -1,6 +1,7 @@
 /*
  * Samples several processes with one set of events for the host, and compares with the CPU time that the kernel accounted:
  * host_probe RATE SECONDS PID[/DIVISOR]... One line of KEY=VALUE for each process on stdout, and one for all. PID 0: its own.
+ * Before these, mapped=PID for each process that was said to have mapped code.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ struct run {
 	struct perf_host *h;
 	struct target targets[MOST];
 	int n;
+	pid_t mapped[MOST]; /* each once */
+	int n_mapped;
 	uint64_t from_ns, to_ns, until_ns, wrong, cut, unordered, last_ns, execs, exits, names;
 	bool measured;
 };
@@ -85,7 +88,13 @@ static void on_pid(void *ctx, pid_t pid)
 /* Also of others: JVMs that start. */
 static void on_mapped(void *ctx, pid_t pid)
 {
-	(void)ctx, (void)pid;
+	struct run *r = ctx;
+	int i = 0;
+
+	while (i < r->n_mapped && r->mapped[i] != pid)
+		i++;
+	if (i == r->n_mapped && i < MOST)
+		r->mapped[r->n_mapped++] = pid;
 }
 
 static uint64_t cpu_of(pid_t pid)
@@ -139,6 +148,8 @@ static void tell(const struct run *r, double seconds)
 	struct timespec own;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+	for (int i = 0; i < r->n_mapped; i++)
+		printf("mapped=%d\n", (int)r->mapped[i]);
 	for (int i = 0; i < r->n; i++) {
 		const struct target *t = &r->targets[i];
 

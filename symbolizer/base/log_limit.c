@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 
 #include "symbolizer/base/clock.h"
+#include "symbolizer/base/shared_memory.h"
 
 /*
  * A message is allowed while `spent_ns` is at most `burst` intervals ahead of the clock, and moves it by one interval. A process
@@ -23,12 +23,11 @@ static struct {
 
 int log_limit_set(uint32_t burst, uint64_t interval_ns)
 {
-	void *p = mmap(NULL, sizeof(struct bucket), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *p = shared_memory_new(sizeof(struct bucket));
 
-	if (p == MAP_FAILED)
+	if (!p)
 		return -ENOMEM;
-	if (limit.shared)
-		munmap(limit.shared, sizeof(struct bucket));
+	shared_memory_free(limit.shared, sizeof(struct bucket));
 	limit.shared = p;
 	limit.own = (struct bucket){0};
 	limit.interval_ns = interval_ns;

@@ -5,12 +5,12 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/shared_memory.h"
 
 enum { QUEUE_BYTES = 64 << 20, REQUEST_BYTES = 64 << 10, READ_TRIES = 1000 };
 
@@ -18,9 +18,7 @@ _Static_assert(sizeof(struct suspend_facts) % sizeof(uint64_t) == 0, "facts are 
 
 int suspend_link_open(struct suspend_link *l, struct err *err)
 {
-	void *map = mmap(NULL, sizeof(*l->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	*l = (struct suspend_link){.shared = map == MAP_FAILED ? NULL : map};
+	*l = (struct suspend_link){.shared = shared_memory_new(sizeof(*l->shared))};
 	l->samples = sample_queue_new_shared(QUEUE_BYTES);
 	l->requests = sample_queue_new_shared(REQUEST_BYTES);
 	l->push_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -33,8 +31,7 @@ void suspend_link_close(struct suspend_link *l)
 {
 	sample_queue_free(l->samples);
 	sample_queue_free(l->requests);
-	if (l->shared)
-		munmap(l->shared, sizeof(*l->shared));
+	shared_memory_free(l->shared, sizeof(*l->shared));
 	if (l->push_fd >= 0)
 		close(l->push_fd);
 	*l = (struct suspend_link){.push_fd = -1};

@@ -60,8 +60,6 @@ struct session_options {
 	bool command_line; /* store the whole command line of the target, which may hold secrets (command_line.h) */
 	struct budget_pool
 		*files; /* what this and other sessions may cost together (borrowed); NULL: there are no others */
-	_Atomic uint64_t *
-		files_account; /* of `files`, if another process is to give back what this one took (budget.h); otherwise NULL */
 };
 
 /* What `sessions` sessions that are open at the same time may cost together: as much as a single one (readers.h). */

@@ -188,7 +188,6 @@ static int open_parts(struct session *s, struct err *err)
 	readers_budget(&s->own_files);
 	if (s->o.files)
 		budget_join(&s->own_files, s->o.files);
-	s->own_files.account = s->o.files_account;
 	s->files = &s->own_files;
 	s->profile = profile_new(s->o.profile);
 	if (!s->profile || !session_add_sample_parts(s))

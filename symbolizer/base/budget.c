@@ -32,7 +32,7 @@ void budget_join(struct budget *b, struct budget_pool *p)
 	b->pool_below = p->most - p->share;
 }
 
-static bool take_from_pool(struct budget_pool *p, _Atomic uint64_t *account, uint64_t bytes)
+static bool take_from_pool(struct budget_pool *p, uint64_t bytes)
 {
 	_Atomic uint64_t *all = &p->bytes_left;
 	uint64_t left = atomic_load_explicit(all, memory_order_relaxed);
@@ -42,21 +42,12 @@ static bool take_from_pool(struct budget_pool *p, _Atomic uint64_t *account, uin
 			return false;
 	while (!atomic_compare_exchange_weak_explicit(all, &left, left - bytes, memory_order_relaxed,
 						      memory_order_relaxed));
-	if (account)
-		atomic_fetch_add_explicit(account, bytes, memory_order_relaxed);
 	return true;
-}
-
-void budget_pool_settle(struct budget_pool *p, _Atomic uint64_t *account)
-{
-	uint64_t taken = atomic_exchange(account, 0);
-
-	atomic_fetch_add(&p->bytes_left, taken < p->most ? taken : p->most);
 }
 
 bool budget_join_reserved(struct budget *b, struct budget_pool *p, uint64_t bytes)
 {
-	if (bytes > p->most || !take_from_pool(p, NULL, bytes))
+	if (bytes > p->most || !take_from_pool(p, bytes))
 		return false;
 	b->pool = p;
 	b->bytes_left = p->most;
@@ -106,11 +97,8 @@ static uint64_t pooled(const struct budget *b, uint64_t bytes_left)
 
 static void give_to_pool(struct budget *b, uint64_t bytes)
 {
-	if (!bytes)
-		return;
-	if (b->account)
-		atomic_fetch_sub_explicit(b->account, bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&b->pool->bytes_left, bytes, memory_order_relaxed);
+	if (bytes)
+		atomic_fetch_add_explicit(&b->pool->bytes_left, bytes, memory_order_relaxed);
 }
 
 bool budget_take(struct budget *b, uint64_t bytes)
@@ -124,7 +112,7 @@ bool budget_take(struct budget *b, uint64_t bytes)
 		if (bytes > left)
 			return false;
 		more = pooled(b, left - bytes) - pooled(b, left);
-		if (more && !take_from_pool(b->pool, b->account, more))
+		if (more && !take_from_pool(b->pool, more))
 			return false;
 		if (atomic_compare_exchange_weak_explicit(&b->bytes_left, &left, left - bytes, memory_order_relaxed,
 							  memory_order_relaxed))

@@ -30,7 +30,6 @@ struct budget {
 	_Atomic uint64_t bytes_left;
 	struct budget_pool *pool; /* borrowed; NULL: none */
 	uint64_t pool_below; /* if bytes_left is below this, the difference was taken from the pool */
-	_Atomic uint64_t *account; /* borrowed; what was taken from the pool (budget_pool_settle()); NULL: not wanted */
 	uint64_t checked_left; /* bytes that may yet be read for their checksum, BUDGET_CHECKED at first */
 	uint64_t ns_left; /* as of the last budget_end() */
 	uint64_t started_ns; /* CPU time of the thread at the outermost budget_begin() */
@@ -48,11 +47,6 @@ struct budget {
 void budget_init(struct budget *b, uint64_t bytes, uint64_t ns);
 void budget_pool_init(struct budget_pool *p, uint64_t bytes, size_t budgets /* 1 or more */);
 void budget_join(struct budget *b, struct budget_pool *p); /* before any take; the pool then limits the bytes */
-/*
- * For a pool in memory that several processes share: after one of them has ended, gives back what it held according to
- * its budget's account. Processes that are not trusted can do harm to the pool only.
- */
-void budget_pool_settle(struct budget_pool *p, _Atomic uint64_t *account);
 
 /*
  * For something that several users share and that exists as long as one of them uses it: reserves `bytes` of the pool

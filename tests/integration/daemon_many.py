@@ -182,6 +182,7 @@ def waiting(jdk, classes, tmp, _load):
         bad.append("no process for waiting threads: " + d.said())
     elif not jvm.wait_until(lambda: any("waitDeep" in m for m in rows("--event", "wall")), pause=0.5):
         bad.append("no waiting thread: %s: %s" % (rows("--event", "wall"), d.said()))
+    check_events(tmp, j.pid, bad)
     first = wall()
     if first:
         os.kill(first, signal.SIGKILL)
@@ -199,6 +200,64 @@ def waiting(jdk, classes, tmp, _load):
         bad.append("%.1f s of CPU time are kept of %.1f s" % (weight(d, j.pid), used))
     if [t["labels"]["pid"] for t in all_targets(tmp)] != [str(j.pid)]:
         bad.append("not one target: %s" % all_targets(tmp))
+    d.stop()
+    return bad
+
+
+def check_events(tmp, pid, bad):
+    """Over HTTP, waiting is an event of its own, of the same target."""
+    for event, method, other in (("cpu", "Busy.compute", "waitDeep"), ("wall", "waitDeep", None)):
+        here = "from=10m&label.pid=%d&event=%s" % (pid, event)
+        folded = ask(tmp, "/api/v1/profile?format=folded&" + here)
+        found = json.loads(ask(tmp, "/api/v1/targets?" + here)).get("targets", [])
+        if method not in folded or (other and other in folded):
+            bad.append("event=%s: %s" % (event, folded[:300]))
+        if [t["labels"]["pid"] for t in found] != [str(pid)] or not found[0]["samples"]:
+            bad.append("event=%s: %s" % (event, found))
+
+
+def reload(d, tmp, before, after):
+    conf = pathlib.Path(tmp, "jsampler.conf")
+    text = conf.read_text()
+    assert before in text
+    conf.write_text(text.replace(before, after))
+    d.proc.send_signal(signal.SIGHUP)
+
+
+def supervised(jdk, classes, tmp, _load):
+    """A process for waiting threads that hangs is replaced, ends when no rule wants it any more, and begins when one does again."""
+    d = begin(tmp, rules=own_rule("wall = yes"))
+    j, bad = one.Busy(jdk, classes), []
+    wall = lambda: d.process("wall %d" % j.pid)
+    if not jvm.wait_until(wall):
+        raise SystemExit("no process for waiting threads: " + d.said())
+    first, worker = wall(), d.process("worker")
+    os.kill(first, signal.SIGSTOP)
+    if not jvm.wait_until(lambda: wall() not in (None, first), 60):
+        bad.append("it is not replaced: " + d.said())
+    if d.process("worker") != worker or d.worker(j.pid) != worker:
+        bad.append("its CPU time is not sampled as before")
+    reload(d, tmp, "wall = yes", "wall = no")
+    if not jvm.wait_until(lambda: not wall()):
+        bad.append("it does not end: " + d.said())
+    if not jvm.wait_until(lambda: d.worker(j.pid) not in (None, worker)):
+        bad.append("its CPU time is not sampled any more: " + d.said())
+    reload(d, tmp, "wall = no", "wall = yes\nfrequency = 99")
+    own = lambda: d.process("worker %d" % j.pid)
+    if not jvm.wait_until(lambda: own() and wall()):
+        bad.append("no process of its own for each: " + d.said())
+    reload(d, tmp, "wall = yes", "wall = no")
+    if not jvm.wait_until(lambda: not wall()) or not jvm.wait_until(own):
+        bad.append("beside a process of its own, it does not end: " + d.said())
+    reload(d, tmp, "wall = no", "sample = no")
+    if not jvm.wait_until(lambda: not own() and not d.worker(j.pid)):
+        bad.append("it is not left out: " + d.said())
+    reload(d, tmp, "sample = no", "wall = yes")
+    if not jvm.wait_until(lambda: own() and wall()):
+        bad.append("it is not sampled again: " + d.said())
+    j.stop()
+    if not jvm.wait_until(lambda: not wall()):
+        bad.append("it does not end with the JVM: " + d.said())
     d.stop()
     return bad
 
@@ -329,18 +388,23 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def shared_spans(pid):
-    """[(begin, end)] of memory without a file that processes share."""
-    spans = (line.split()[0].split("-") for line in pathlib.Path("/proc/%d/maps" % pid).read_text().splitlines() if "/dev/zero" in line)
-    return [tuple(int(x, 16) for x in s) for s in spans]
+def shared_pages(pid):
+    """Those of memory without a file that processes share, as (which, where in it)."""
+    found = set()
+    for line in pathlib.Path("/proc/%d/maps" % pid).read_text().splitlines():
+        if "/dev/zero" in line:
+            span, _, offset, _, inode = line.split()[:5]
+            begin, end = (int(x, 16) for x in span.split("-"))
+            found |= {(int(inode), int(offset, 16) + at) for at in range(0, end - begin, mmap.PAGESIZE)}
+    return found
 
 
 def check_apart(d, worker, bad):
-    """Of the pages in which workers say what they want, one for each, it has its own only."""
-    begin, end = max(shared_spans(d.proc.pid), key=lambda s: s[1] - s[0])
-    own = sum(min(e, end) - max(b, begin) for b, e in shared_spans(worker) if b < end and e > begin)
-    if end - begin < 1000 * mmap.PAGESIZE or own != mmap.PAGESIZE:
-        bad.append("%d of %d bytes of what workers want" % (own, end - begin))
+    """Of what the first process shares with workers, one page for each and more, it has its own page and the log's limit only."""
+    all_ = shared_pages(d.proc.pid)
+    own, keeper = (all_ & shared_pages(p) for p in (worker, d.process("keeper")))
+    if len(all_) < 1000 or len(own) != 2 or len(keeper) != 1 or not keeper < own:
+        bad.append("of %d shared pages it has %d, the keeper %d" % (len(all_), len(own), len(keeper)))
 
 
 def succeeded_own(jdk, classes, tmp, _load):
@@ -529,7 +593,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, starts, brief, stopped, waiting, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, starts, brief, stopped, waiting, supervised, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

@@ -82,31 +82,6 @@ static void one_alone_has_the_whole_pool(void **state)
 	assert_false(budget_take(&b, 301));
 }
 
-/* As when the process that took it was killed. */
-static void an_account_says_what_to_give_back(void **state)
-{
-	struct budget_pool p;
-	_Atomic uint64_t account = 0;
-	struct budget b;
-
-	(void)state;
-	budget_pool_init(&p, 800, 2);
-	budget_init(&b, 0, MS);
-	budget_join(&b, &p);
-	b.account = &account;
-	assert_true(budget_take(&b, 500)); /* 100 of them are its share */
-	assert_true(budget_take(&b, 100));
-	assert_false(budget_take(&b, 101));
-	budget_give(&b, 50);
-	assert_int_equal(account, 450);
-	budget_pool_settle(&p, &account);
-	assert_int_equal(p.bytes_left, 600);
-	assert_int_equal(account, 0);
-	account = UINT64_MAX;
-	budget_pool_settle(&p, &account);
-	assert_int_equal(p.bytes_left, 600 + 700);
-}
-
 static void what_is_held_grows_and_shrinks(void **state)
 {
 	enum { STEP = BUDGET_STEP };
@@ -242,7 +217,6 @@ int main(void)
 		cmocka_unit_test(bytes_are_taken_and_given_back),
 		cmocka_unit_test(several_have_one_pool),
 		cmocka_unit_test(one_alone_has_the_whole_pool),
-		cmocka_unit_test(an_account_says_what_to_give_back),
 		cmocka_unit_test(what_is_held_grows_and_shrinks),
 		cmocka_unit_test(time_runs_between_begin_and_end),
 		cmocka_unit_test(polls_notice_the_end_of_time),

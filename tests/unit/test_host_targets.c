@@ -5,22 +5,26 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/daemon/host/own_worker.h"
 #include "sampler/daemon/host/target.h"
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
+#include "symbolizer/base/budget.h"
 #include "symbolizer/base/channel.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
 static size_t starts;
 
 /* So that no worker is started. */
-static int no_keeper(void *ctx, int socket)
+static int no_keeper(void *ctx, uint64_t capture, int socket)
 {
-	(void)ctx, (void)socket;
+	(void)ctx, (void)capture, (void)socket;
 	starts++;
 	return -EPIPE;
 }
@@ -65,8 +69,8 @@ static struct watch_how wish(struct targets *t, struct watch_how wanted)
 {
 	struct target *one = &t->list[0];
 
-	one->worker = WORKER;
-	*own_worker_wanted(t->own, one->slot) = wanted;
+	one->cpu.pid = WORKER;
+	own_worker_page(t->own, one->slot)->wanted = wanted;
 	assert_true(targets_ended(t, WORKER, WATCH_AGAIN << 8));
 	return one->how;
 }
@@ -133,15 +137,21 @@ static void believes_what_a_rule_can_say(say_fn *say)
 
 /* --- memory --- */
 
-/* As much as it gets, and without giving it back, as one that is killed. */
-static void take_memory(struct own_workers *w, size_t slot)
+#define MB (UINT64_C(1) << 20)
+
+enum { OWN_BYTES_MB = 832, ONE_MB = OWN_BYTES_MB / 4 };
+
+/* As much as it gets. */
+static uint64_t take_memory(struct own_workers *w, size_t slot)
 {
 	struct budget b;
+	uint64_t bytes;
 
 	budget_init(&b, 0, 1);
-	budget_join(&b, &w->all->files);
-	b.account = &w->all->accounts[slot];
-	assert_true(budget_take(&b, budget_bytes_left(&b)));
+	budget_join(&b, &own_worker_page(w, slot)->files);
+	bytes = budget_bytes_left(&b);
+	assert_true(budget_take(&b, bytes));
+	return bytes;
 }
 
 /* However many targets want as much as they can get, each by a worker of its own. */
@@ -149,19 +159,20 @@ static void workers_of_their_own_share_memory(void **state)
 {
 	static const struct scan_found f = {1, UINT64_MAX, 1000, false};
 	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper, .isolate = true};
+	uint64_t all = 0;
 	size_t n = 0;
 
 	(void)state;
 	log_set_level(LOG_LEVEL_QUIET);
 	assert_int_equal(targets_init(&t, NULL), 0);
-	while (own_workers_room(t.own) && n < 100)
-		take_memory(t.own, n++);
+	for (; own_worker_reserve(t.own, n); n++)
+		all += take_memory(t.own, n);
 	assert_in_range(n, 2, 10);
+	assert_in_range(all, (OWN_BYTES_MB - 16) * MB, OWN_BYTES_MB * MB);
 	starts = 0;
 	targets_found(&t, &f);
 	assert_int_equal(starts, 0);
 	own_worker_ended(t.own, 0);
-	assert_true(own_workers_room(t.own));
 	targets_turn(&t); /* it has ended */
 	targets_found(&t, &f);
 	assert_int_equal(starts, 1);
@@ -169,34 +180,259 @@ static void workers_of_their_own_share_memory(void **state)
 	rules_free(t.rules);
 }
 
+/* What it does not need, it gets back when it needs it. */
+static void memory_goes_to_who_needs_it(void **state)
+{
+	struct own_workers *w = own_workers_new();
+	uint64_t first;
+	size_t n = 0;
+
+	(void)state;
+	while (n < 40)
+		assert_true(own_worker_reserve(w, n++));
+	assert_in_range(take_memory(w, 39), OWN_ROOM_BYTES, 2 * OWN_ROOM_BYTES);
+	while (n > 1)
+		own_worker_ended(w, --n);
+	first = take_memory(w, 0);
+	assert_in_range(first, OWN_ROOM_BYTES, 2 * OWN_ROOM_BYTES);
+	own_workers_divide(w);
+	assert_int_equal(first + take_memory(w, 0), ONE_MB * MB);
+	own_workers_divide(w);
+	assert_int_equal(take_memory(w, 0), 0);
+	own_workers_free(w);
+}
+
+/* Whatever it writes into its page, others get what it cannot have. */
+static void a_worker_takes_no_memory_from_others(void **state)
+{
+	static const uint64_t claims[] = {0, 1, ONE_MB * MB, OWN_BYTES_MB * MB, UINT64_MAX / 2, UINT64_MAX};
+	uint64_t got;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		struct own_workers *w = own_workers_new();
+
+		for (size_t k = 0; k < 3; k++)
+			assert_true(own_worker_reserve(w, k));
+		for (int turn = 0; turn < 100; turn++) {
+			own_worker_page(w, 0)->files = (struct budget_pool){claims[i], claims[i], claims[i]};
+			own_workers_divide(w);
+		}
+		for (size_t k = 1; k < 3; k++) {
+			got = take_memory(w, k);
+			own_workers_divide(w);
+			assert_int_equal(got + take_memory(w, k), ONE_MB * MB);
+		}
+		own_worker_ended(w, 0);
+		assert_true(own_worker_reserve(w, 0));
+		assert_int_equal(take_memory(w, 0), ONE_MB * MB);
+		own_workers_free(w);
+	}
+}
+
+/* One that runs keeps what it needs at least, although all others take as much as they can get. */
+static void room_is_kept(void **state)
+{
+	struct own_workers *w = own_workers_new();
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++)
+		assert_true(own_worker_reserve(w, i));
+	for (int turn = 0; turn < 10; turn++, own_workers_divide(w))
+		for (size_t i = 1; i < 8; i++)
+			take_memory(w, i);
+	assert_in_range(take_memory(w, 0), OWN_ROOM_BYTES, ONE_MB * MB);
+	own_workers_free(w);
+}
+
+/* --- waiting threads --- */
+
+/* This process, which has a worker of its own and waits. */
+static struct target *waits(struct targets *t, bool rule)
+{
+	*t = (struct targets){.rules = rules_new(), .hz = 49, .feed = no_keeper};
+	log_set_level(LOG_LEVEL_QUIET);
+	assert_int_equal(targets_init(t, NULL), 0);
+	t->joint.refused = true;
+	find_this_process(t);
+	t->list[0].cpu.pid = WORKER;
+	own_worker_page(t->own, t->list[0].slot)->wanted.wall = UINT32_MAX;
+	if (rule) {
+		assert_int_equal(rules_add(t->rules, "waits", "a:1", NULL), 0);
+		rules_last(t->rules)->wall = true;
+	}
+	starts = 0;
+	return &t->list[0];
+}
+
+static void done(struct targets *t)
+{
+	t->list[0].cpu.pid = t->list[0].wall.pid = 0;
+	targets_done(t);
+	rules_free(t->rules);
+}
+
 /* Its waiting threads are sampled only if some rule says so, whatever a worker wants. */
 static void waiting_threads_take_a_rule(void **state)
 {
-	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper};
-	struct target *one;
+	struct targets t;
+	struct target *one = waits(&t, false);
 
 	(void)state;
-	log_set_level(LOG_LEVEL_QUIET);
-	assert_int_equal(targets_init(&t, NULL), 0);
-	t.joint.refused = true;
-	find_this_process(&t);
-	one = &t.list[0];
-	one->worker = WORKER;
-	own_worker_wanted(t.own, one->slot)->wall = UINT32_MAX;
-	starts = 0;
 	targets_turn(&t);
-	assert_true(!one->wall && starts == 0);
+	assert_true(!one->waits && starts == 0);
 	assert_int_equal(rules_add(t.rules, "waits", "a:1", NULL), 0);
 	rules_last(t.rules)->wall = true;
 	targets_turn(&t);
-	assert_true(one->wall && starts == 1);
-	one->waller = WORKER + 1;
+	assert_true(one->waits && starts == 1);
+	one->wall.pid = WORKER + 1;
 	assert_true(targets_ended(&t, WORKER + 1, WATCH_LEFT_OUT << 8));
-	one->wall_again_ns = 0;
+	one->wall.again_ns = 0;
 	targets_turn(&t);
-	assert_true(!one->wall && !one->waller && starts == 1);
-	targets_done(&t);
-	rules_free(t.rules);
+	assert_true(!one->waits && !one->wall.pid && starts == 1);
+	done(&t);
+}
+
+/* It ends unexpectedly again and again: waiting threads are left out for a while, CPU time is not. */
+static void waiting_threads_are_quarantined(void **state)
+{
+	struct targets t;
+	struct target *one = waits(&t, true);
+	const struct scan_found *found;
+
+	(void)state;
+	for (size_t i = 1; i <= QUARANTINE_TARGET; i++) {
+		one->wall.again_ns = 0;
+		targets_turn(&t);
+		assert_int_equal(starts, i);
+		one->wall.pid = WORKER + 1;
+		assert_true(targets_ended(&t, WORKER + 1, SIGSEGV));
+	}
+	one->wall.again_ns = 0;
+	targets_turn(&t);
+	assert_int_equal(starts, QUARANTINE_TARGET);
+	assert_int_equal(targets_find(&t, getpid(), 0, &found, NULL), 0);
+	done(&t);
+}
+
+/* A process that does nothing; stubborn: not even on SIGTERM. */
+static pid_t idle_child(bool stubborn)
+{
+	pid_t child;
+
+	if (stubborn)
+		signal(SIGTERM, SIG_IGN);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	signal(SIGTERM, SIG_DFL);
+	assert_true(child > 0);
+	return child;
+}
+
+static int signal_that_ended(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	return WTERMSIG(status);
+}
+
+static bool runs(pid_t child)
+{
+	return waitpid(child, NULL, WNOHANG) == 0;
+}
+
+/* It has done nothing for long. Looked at again and again, since it takes a moment until it uses no CPU time any more. */
+static bool is_killed(struct targets *t, struct own_child *c)
+{
+	for (int i = 0; i < 1000 && !c->kill_ns; i++) {
+		c->stuck.idle_ns = 0;
+		targets_tend(t);
+		usleep(1000);
+	}
+	return c->kill_ns && signal_that_ended(c->pid) == SIGKILL;
+}
+
+/* Both kinds of process: the one for CPU time, and the one for waiting threads. */
+static void a_stuck_process_is_killed(void **state)
+{
+	struct targets t;
+	struct target *one = waits(&t, true);
+	struct own_child *c[] = {&one->cpu, &one->wall};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		one->cpu.pid = one->wall.pid = 0;
+		c[i]->pid = idle_child(false);
+		stuck_begin(&c[i]->stuck, clock_monotonic_ns());
+		targets_tend(&t);
+		assert_true(runs(c[i]->pid));
+		c[i]->stuck.idle_ns = 0;
+		atomic_fetch_add(&own_worker_page(t.own, i * OWN_WALL + one->slot)->turns, 1); /* it does something */
+		targets_tend(&t);
+		assert_true(runs(c[i]->pid) && !c[i]->kill_ns);
+		assert_true(is_killed(&t, c[i]));
+	}
+	done(&t);
+}
+
+/* The rules may have changed: its process ends, even if it does not want to, and another one begins only if a rule says so. */
+static void a_reload_ends_it(void **state)
+{
+	struct targets t;
+	struct target *one = waits(&t, true);
+
+	(void)state;
+	targets_turn(&t);
+	assert_true(one->waits && starts == 1);
+	one->cpu.pid = idle_child(false);
+	one->wall.pid = idle_child(true);
+	targets_configured(&t);
+	assert_int_equal(signal_that_ended(one->cpu.pid), SIGTERM);
+	targets_tend(&t);
+	targets_turn(&t);
+	assert_true(!one->waits && one->wall.kill_ns && runs(one->wall.pid));
+	one->wall.kill_ns = 1; /* it has had enough time */
+	targets_tend(&t);
+	assert_int_equal(signal_that_ended(one->wall.pid), SIGKILL);
+	assert_true(targets_ended(&t, one->wall.pid, SIGKILL));
+	assert_true(targets_ended(&t, one->cpu.pid, WATCH_LEFT_OUT << 8)); /* by the old rules */
+	assert_false(one->left_out);
+	one->cpu.again_ns = one->wall.again_ns = 0;
+	targets_turn(&t); /* its worker is tried again; its waiting threads are not, as nobody has said so since */
+	assert_true(!one->waits && starts == 2);
+	done(&t);
+}
+
+/* What the worker that is about to end says of the old rules. */
+static void an_ending_worker_knows_no_rule(void **state)
+{
+	const struct crowd_report r = {.what = CROWD_LEFT_OUT, .pid = getpid()};
+	struct targets t;
+	struct target *one = waits(&t, true);
+	int pair[2];
+
+	(void)state;
+	one->cpu.pid = 0;
+	one->cpu.again_ns = UINT64_MAX;
+	assert_int_equal(channel_pair(pair), 0);
+	t.joint.report = pair[0];
+	one->joined = true;
+	targets_configured(&t);
+	assert_int_equal(channel_send(pair[1], &r, sizeof(r), -1), 0);
+	targets_turn(&t);
+	assert_true(one->joined && !one->left_out);
+	t.joint.ending = false;
+	assert_int_equal(channel_send(pair[1], &r, sizeof(r), -1), 0);
+	targets_turn(&t);
+	assert_true(!one->joined && one->left_out);
+	close(pair[0]);
+	close(pair[1]);
+	t.joint.report = -1;
+	done(&t);
 }
 
 static void its_own_worker_lies(void **state)
@@ -218,7 +454,14 @@ int main(void)
 		cmocka_unit_test(its_own_worker_lies),
 		cmocka_unit_test(the_joint_worker_lies),
 		cmocka_unit_test(waiting_threads_take_a_rule),
+		cmocka_unit_test(waiting_threads_are_quarantined),
+		cmocka_unit_test(a_stuck_process_is_killed),
+		cmocka_unit_test(a_reload_ends_it),
+		cmocka_unit_test(an_ending_worker_knows_no_rule),
 		cmocka_unit_test(workers_of_their_own_share_memory),
+		cmocka_unit_test(memory_goes_to_who_needs_it),
+		cmocka_unit_test(a_worker_takes_no_memory_from_others),
+		cmocka_unit_test(room_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,9 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "sampler/daemon/host/keeping.h"
 #include "sampler/daemon/host/own_worker.h"
@@ -14,7 +12,6 @@
 #include "sampler/daemon/watch/watch.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
-#include "symbolizer/base/user_name.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -46,58 +43,31 @@ static int check(const struct capturing *c, const struct capture_request *r, str
 
 /* --- start --- */
 
-static int fork_capture(const struct targets *t, size_t number, const struct scan_found *f,
-			const struct capture_request *r, int feed, pid_t *ret, struct err *err)
-{
-	char user[64], name[16];
-	const struct watch_options o = {
-		.pid = f->pid,
-		.start_ticks = f->start_ticks,
-		.feed = feed,
-		.how.hz = r->hz,
-		.capture_ns = r->seconds * SECOND_NS,
-		.rules = t->rules,
-		.boot_id = t->boot_id,
-		.host = t->host,
-		.user = user,
-	};
-
-	user_name(f->uid, user, sizeof(user));
-	snprintf(name, sizeof(name), "capture %d", (int)f->pid);
-	*ret = own_worker_fork(t->own, OWN_CAPTURE + number, o, name);
-	return *ret < 0 ? err_set(err, -errno, "no process can be started: %m") : 0;
-}
-
-static int start(struct capturing *c, const struct targets *t, struct keeping *k, const struct keeper_message *m,
-		 struct err *err)
+static int start(struct capturing *c, const struct targets *t, const struct keeper_message *m, struct err *err)
 {
 	const struct capture_request *r = &m->request;
-	const struct scan_found *f = NULL;
-	int feed[2], e = check(c, r, err);
+	struct own_worker_start s = {
+		.kind = "capture",
+		.how.hz = r->hz,
+		.capture = m->capture,
+		.capture_ns = r->seconds * SECOND_NS,
+	};
 	size_t i = 0;
+	int e = check(c, r, err);
 
 	if (e == 0)
-		e = targets_find(t, r->pid, r->start, &f, err);
-	if (e == 0 && !own_workers_room(t->own))
-		e = err_set(err, -EBUSY,
-			    "other captures, and JVMs that are sampled apart, take as much memory as they may");
-	if (e == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, feed) < 0)
-		e = err_set(err, -errno, "no socket: %m");
+		e = targets_find(t, r->pid, r->start, &s.who, err);
 	if (e < 0)
 		return e;
 	while (c->list[i].child)
 		i++;
-	e = fork_capture(t, i, f, r, feed[1], &c->list[i].child, err);
-	if (e == 0) {
-		c->list[i].id = m->capture;
-		c->list[i].pid = r->pid;
-		(void)keeping_feed(k, m->capture, feed[0]); /* if the keeper has just ended, so will the capture */
-	} else {
-		c->list[i].child = 0;
-	}
-	close(feed[0]);
-	close(feed[1]);
-	return e;
+	s.slot = OWN_CAPTURE + i;
+	e = own_worker_start(t, &s, err);
+	if (e < 0)
+		return e;
+	c->list[i].child = e;
+	c->list[i].pid = r->pid;
+	return 0;
 }
 
 void capturing_turn(struct capturing *c, const struct targets *t, struct keeping *k)
@@ -107,7 +77,7 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 	for (int i = 0; i < ASKED_MAX && keeping_asked(k, &m); i++) {
 		struct err err = {0};
 
-		if (start(c, t, k, &m, &err) < 0)
+		if (start(c, t, &m, &err) < 0)
 			keeping_refuse(k, m.capture, &err);
 		else
 			log_info("PID %d is sampled %u times a second for %u s, as requested for a capture",

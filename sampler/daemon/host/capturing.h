@@ -18,7 +18,6 @@ struct targets;
  */
 struct capturing {
 	struct {
-		uint64_t id;
 		pid_t child; /* 0: not used */
 		pid_t pid;
 	} list[CAPTURES_AT_ONCE];

@@ -77,7 +77,6 @@ int daemon_check(const struct daemon_options *o)
 	return 0;
 }
 
-/* Workers of single targets keep the rules and the frequency that they were started with. */
 static void use(struct daemon *d, struct config *c)
 {
 	d->targets.rules = c->rules;
@@ -100,19 +99,18 @@ static void reload(struct daemon *d)
 		keeping_limits(&d->keeping, c);
 		use(d, c);
 		targets_configured(&d->targets);
-		log_warn("the configuration was read again; JVMs that have a process of their own are sampled as "
-			 "before");
+		log_warn("the configuration was read again");
 	}
 	notify_ready(&d->notify, "sampling");
 }
 
 /* --- beginning and end --- */
 
-static int feed(void *ctx, int socket)
+static int feed(void *ctx, uint64_t capture, int socket)
 {
 	struct daemon *d = ctx;
 
-	return keeping_feed(&d->keeping, 0, socket);
+	return keeping_feed(&d->keeping, capture, socket);
 }
 
 static void look_again(void *ctx, pid_t pid)
@@ -289,6 +287,7 @@ static void turn(struct daemon *d)
 	if (now >= d->govern_ns) {
 		d->govern_ns = now + SECOND_NS;
 		govern(d);
+		targets_tend(&d->targets);
 		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);

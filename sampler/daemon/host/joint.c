@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/shared_memory.h"
 
 #define END_NS UINT64_C(3000000000) /* for killed processes to end */
 /*
@@ -27,15 +27,23 @@
  */
 #define NOTICE_NS UINT64_C(500000000)
 
-int joint_init(struct joint *j, struct err *err)
+/* A previous worker may still be running, and have the old page. */
+static int renew_page(struct joint *j)
 {
-	void *p = mmap(NULL, sizeof(*j->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *p = shared_memory_new(sizeof(*j->page));
 
-	*j = (struct joint){.admit = -1, .report = -1};
-	if (p == MAP_FAILED)
-		return err_set(err, -ENOMEM, "out of memory");
+	if (!p)
+		return -ENOMEM;
+	shared_memory_hide(p, sizeof(*j->page));
+	shared_memory_free(j->page, sizeof(*j->page));
 	j->page = p;
 	return 0;
+}
+
+int joint_init(struct joint *j, struct err *err)
+{
+	*j = (struct joint){.admit = -1, .report = -1};
+	return renew_page(j) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static void forget(struct joint *j)
@@ -50,8 +58,7 @@ static void forget(struct joint *j)
 void joint_done(struct joint *j)
 {
 	forget(j);
-	if (j->page)
-		munmap(j->page, sizeof(*j->page));
+	shared_memory_free(j->page, sizeof(*j->page));
 }
 
 /* --- start --- */
@@ -101,29 +108,17 @@ static int start(struct joint *j, const struct joint_options *o)
 		return r;
 	mine = pair[0];
 	feed = pair[1];
-	r = o->feed(o->ctx, mine);
+	r = o->feed(o->ctx, 0, mine);
 	if (r < 0)
 		return r;
 	c.admit = admit;
 	c.report = report;
 	c.feed = feed;
-	child = fork();
+	child = shared_memory_fork(j->page, sizeof(*j->page));
 	if (child == 0)
 		child_main(&c, parent);
 	j->pid = child > 0 ? child : 0;
 	return child < 0 ? -errno : 0;
-}
-
-/* A previous worker may still be running, and have the old page. */
-static int renew_page(struct joint *j)
-{
-	void *p = mmap(NULL, sizeof(*j->page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return -ENOMEM;
-	munmap(j->page, sizeof(*j->page));
-	j->page = p;
-	return 0;
 }
 
 static void try_start(struct joint *j, const struct joint_options *o, uint64_t now)
@@ -133,6 +128,7 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 	j->again_ns = now + RESTART_FIRST_NS;
 	stuck_begin(&j->stuck, now);
 	j->killed_ns = 0;
+	j->ending = false;
 	r = renew_page(j);
 	if (r == 0)
 		r = start(j, o);
@@ -289,6 +285,7 @@ bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot)
 
 void joint_stop(struct joint *j, int signal)
 {
+	j->ending = true;
 	if (j->pid)
 		kill(j->pid, signal);
 }

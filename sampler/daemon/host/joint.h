@@ -20,6 +20,7 @@ struct joint {
 	struct restart restart;
 	uint64_t again_ns; /* when to start it; CLOCK_MONOTONIC */
 	bool ready; /* it has begun to sample */
+	bool ending; /* it was told to end */
 	bool refused; /* not possible here: each target has a process of its own */
 	struct stuck stuck;
 	uint64_t killed_ns; /* when it was killed because it was stuck; 0: it was not */
@@ -29,8 +30,7 @@ struct joint_options {
 	uint32_t hz;
 	struct rules *rules; /* borrowed */
 	const char *boot_id, *host; /* borrowed */
-	/* Passes the socket of a new worker to the keeper. 0 or -errno. */
-	int (*feed)(void *ctx, int socket);
+	int (*feed)(void *ctx, uint64_t capture, int socket); /* as in struct targets */
 	void *ctx;
 };
 

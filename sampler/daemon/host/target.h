@@ -6,29 +6,40 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/daemon/host/stuck.h"
 #include "sampler/daemon/host/targets.h"
+#include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/supervise/restart.h"
 #include "sampler/daemon/watch/watch.h"
 
-#define TARGETS_FAILED_NS UINT64_C(60000000000) /* until sampling is tried again that could not begin */
+/* A process that samples one target only. */
+struct own_child {
+	pid_t pid; /* 0: it does not run */
+	uint64_t again_ns; /* when to start it; CLOCK_MONOTONIC */
+	uint64_t kill_ns; /* when to kill it, since it was told to end; 0: it was not, UINT64_MAX: it was killed */
+	struct restart restart;
+	struct stuck stuck;
+};
 
 /* One element of struct targets. Private to targets*.c. */
 struct target {
 	struct scan_found who;
 	size_t slot;
 	struct watch_how how;
-	pid_t worker; /* 0: none of its own */
-	bool wall; /* a rule wants its waiting threads, too */
-	pid_t waller; /* the process that samples these; 0: none */
+	struct own_child cpu, wall; /* wall: samples its waiting threads, too */
+	bool waits; /* a rule wants these */
 	bool replaced; /* it is another program now, and to be found anew */
-	bool alone; /* it should have one of its own */
+	bool alone; /* it should have a process of its own */
 	bool joined; /* it is sampled together with others */
 	int pidfd; /* while joined; otherwise -1 */
 	uint32_t divisor, next; /* while joined: the worker's present one, and the next */
 	bool left_out;
-	uint64_t again_ns, wall_again_ns; /* when to start a worker; CLOCK_MONOTONIC */
-	struct restart restart, wall_restart;
 };
+
+static inline struct quarantine_who target_blamed(const struct target *one)
+{
+	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
+}
 
 bool targets_room(struct targets *t, const struct scan_found *f); /* for one more; logs if there is none */
 
@@ -36,7 +47,13 @@ bool targets_room(struct targets *t, const struct scan_found *f); /* for one mor
 void targets_start_own(struct targets *t, struct target *one);
 /* Samples its waiting threads, if a rule wants that and it is sampled anyway. */
 void targets_turn_wall(struct targets *t, struct target *one, uint64_t now);
-bool targets_wall_ended(struct targets *t, pid_t child, int status); /* false: another child */
+void targets_end_own(struct own_child *c, uint64_t now); /* if it runs */
+bool targets_own_ended(struct targets *t, pid_t child, int status, uint64_t now); /* false: another child */
+/*
+ * What a worker wants, which a target may have taken over: only what a rule can say. hz 0: as it is. false: nothing
+ * changes.
+ */
+bool targets_take_how(const struct targets *t, struct target *one, uint32_t hz, bool suspend);
 
 struct governor *targets_governor(struct targets *t); /* NULL: out of memory */
 void targets_ungovern(struct targets *t, const struct target *one);

@@ -7,17 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/daemon/config/config_keys.h"
 #include "sampler/daemon/governor/governor.h"
-#include "sampler/daemon/host/child.h"
 #include "sampler/daemon/host/own_worker.h"
 #include "sampler/daemon/host/target.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/supervise/quarantine.h"
-#include "sampler/daemon/supervise/restart.h"
 #include "sampler/daemon/watch/watch.h"
 #include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
@@ -57,8 +53,9 @@ int targets_init(struct targets *t, struct err *err)
 {
 	t->list = calloc(TARGETS_MAX, sizeof(*t->list));
 	t->quarantine = quarantine_new();
+	t->wall_quarantine = quarantine_new();
 	t->own = own_workers_new();
-	if (!t->list || !t->quarantine || !t->own)
+	if (!t->list || !t->quarantine || !t->wall_quarantine || !t->own)
 		return err_set(err, -ENOMEM, "out of memory");
 	read_host(t);
 	return joint_init(&t->joint, err);
@@ -68,6 +65,7 @@ void targets_done(struct targets *t)
 {
 	own_workers_free(t->own);
 	quarantine_free(t->quarantine);
+	quarantine_free(t->wall_quarantine);
 	governor_free(t->governor);
 	for (size_t i = 0; i < t->n; i++)
 		close_at_exit(&t->list[i].pidfd);
@@ -120,7 +118,7 @@ static void join(struct targets *t, struct target *one)
 	char user[64];
 
 	one->divisor = one->next = divisor ? divisor : 1;
-	one->again_ns = 0;
+	one->cpu.again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
 	one->joined = one->pidfd >= 0 && proc_is_there(one->who.pid, one->who.start_ticks) &&
@@ -161,11 +159,6 @@ static bool is_left_out(const struct targets *t, const struct scan_found *f)
 	return rules_leave_out(t->rules, labels, 2);
 }
 
-static struct quarantine_who blamed(const struct target *one)
-{
-	return (struct quarantine_who){one->who.pid, one->who.start_ticks, one->who.uid};
-}
-
 static bool is_start(const struct target *one, uint64_t start)
 {
 	return !start || start == one->who.start_ticks || target_id_is_later(start, clock_realtime_ns());
@@ -175,7 +168,7 @@ int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struc
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct target *one = &t->list[i];
-		const struct quarantine_who who = blamed(one);
+		const struct quarantine_who who = target_blamed(one);
 
 		if (one->who.pid != pid || !is_start(one, start) || !proc_is_there(pid, one->who.start_ticks))
 			continue;
@@ -206,41 +199,12 @@ void targets_found(struct targets *t, const struct scan_found *f)
 		start(t, one);
 }
 
-/* It was not told to end, so the target may be to blame. */
-static void blame(struct targets *t, struct target *one, int status, uint64_t now)
-{
-	const struct quarantine_who who = blamed(one);
-	uint64_t out_ns = quarantine_blame(t->quarantine, &who, now), delay_ns = restart_delay(&one->restart, now);
-	char what[48];
-
-	if (out_ns > delay_ns)
-		delay_ns = out_ns;
-	snprintf(what, sizeof(what), "the process that samples PID %d", (int)one->who.pid);
-	child_say_ended(what, status, delay_ns);
-	one->again_ns = now + delay_ns;
-}
-
-/*
- * What a worker wants, which a target may have taken over: only what a rule can say. hz 0: as it is. false: nothing
- * changes.
- */
-static bool take_how(const struct targets *t, struct target *one, uint32_t hz, bool suspend)
-{
-	const struct watch_how how = {.hz = hz ? hz : one->how.hz, .suspend = suspend && rules_suspend(t->rules)};
-
-	if (how.hz < CONFIG_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
-	    (how.hz == one->how.hz && how.suspend == one->how.suspend))
-		return false;
-	one->how = how;
-	return true;
-}
-
 /* The target whose samples it was working on when it ended gets a worker of its own from now on. */
 static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct target *one = &t->list[i];
-		const struct quarantine_who who = blamed(one);
+		const struct quarantine_who who = target_blamed(one);
 
 		if (!one->joined)
 			continue;
@@ -260,37 +224,11 @@ static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 bool targets_ended(struct targets *t, pid_t child, int status)
 {
 	uint64_t now = clock_monotonic_ns();
-	size_t i = 0;
-	struct target *one;
-	const struct watch_how *wanted;
 	int blamed_slot;
 
-	if (joint_ended(&t->joint, child, status, &blamed_slot)) {
-		joint_has_ended(t, blamed_slot, now);
-		return true;
-	}
-	while (i < t->n && t->list[i].worker != child)
-		i++;
-	if (i == t->n)
-		return targets_wall_ended(t, child, status);
-	one = &t->list[i];
-	one->worker = 0;
-	one->again_ns = now;
-	own_worker_ended(t->own, one->slot);
-	wanted = own_worker_wanted(t->own, one->slot);
-	switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
-	/* The target is gone, or another program now; it may become one all the time. */
-	case WATCH_ENDED: one->again_ns = now + restart_delay(&one->restart, now); break;
-	case WATCH_NO_KEEPER: one->again_ns = now + RESTART_FIRST_NS; break;
-	case WATCH_FAILED: one->again_ns = now + TARGETS_FAILED_NS; break;
-	case WATCH_LEFT_OUT: one->left_out = true; break;
-	case WATCH_EXEC: one->replaced = true; break;
-	case WATCH_AGAIN:
-		if (!take_how(t, one, wanted->hz, wanted->suspend))
-			one->again_ns = now + TARGETS_FAILED_NS;
-		break;
-	default: blame(t, one, status, now);
-	}
+	if (!joint_ended(&t->joint, child, status, &blamed_slot))
+		return targets_own_ended(t, child, status, now);
+	joint_has_ended(t, blamed_slot, now);
 	return true;
 }
 
@@ -311,6 +249,11 @@ static struct target *of_slot(const struct targets *t, const struct crowd_report
 	return NULL;
 }
 
+static bool is_by_rule(uint32_t what)
+{
+	return what == CROWD_LEFT_OUT || what == CROWD_ALONE || what == CROWD_WALL;
+}
+
 static void take_report(struct targets *t, const struct crowd_report *r)
 {
 	struct target *one = of_slot(t, r);
@@ -326,8 +269,10 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 			governor_cost(t->governor, one->slot, r->cpu_ns);
 		return;
 	}
+	if (t->joint.ending && is_by_rule(r->what)) /* and the rules may have changed */
+		return;
 	if (r->what == CROWD_WALL) {
-		one->wall = rules_wall(t->rules);
+		one->waits = rules_wall(t->rules);
 		return;
 	}
 	leave(t, one);
@@ -335,10 +280,10 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 	case CROWD_LEFT_OUT: one->left_out = true; break;
 	case CROWD_ALONE:
 		one->alone = true;
-		take_how(t, one, r->hz, r->suspend);
+		targets_take_how(t, one, r->hz, r->suspend);
 		break;
 	case CROWD_EXEC: one->replaced = true; break;
-	default: one->again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
+	default: one->cpu.again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
 	}
 }
 
@@ -362,15 +307,14 @@ static void turn_joint(struct targets *t)
 }
 
 /* Its place is needed until its last process has ended. */
-static void let_go(struct targets *t, size_t i)
+static void let_go(struct targets *t, size_t i, uint64_t now)
 {
-	const struct target *one = &t->list[i];
+	struct target *one = &t->list[i];
 
-	leave(t, &t->list[i]);
-	if (one->waller) {
-		kill(one->waller, SIGTERM);
+	leave(t, one);
+	targets_end_own(&one->wall, now);
+	if (one->wall.pid)
 		return;
-	}
 	if (one->replaced)
 		t->again(t->ctx, one->who.pid);
 	drop(t, i);
@@ -383,14 +327,14 @@ void targets_turn(struct targets *t)
 	turn_joint(t);
 	for (size_t i = t->n; i-- > 0;) {
 		struct target *one = &t->list[i];
-		const struct quarantine_who who = blamed(one);
+		const struct quarantine_who who = target_blamed(one);
 
 		targets_turn_wall(t, one, now);
-		if (one->worker)
+		if (one->cpu.pid)
 			continue;
 		if (one->replaced || has_ended(one))
-			let_go(t, i);
-		else if (!one->joined && !one->left_out && now >= one->again_ns &&
+			let_go(t, i, now);
+		else if (!one->joined && !one->left_out && now >= one->cpu.again_ns &&
 			 !quarantine_left_ns(t->quarantine, &who, now))
 			start(t, one);
 	}
@@ -403,19 +347,30 @@ int targets_fd(const struct targets *t)
 
 void targets_configured(struct targets *t)
 {
+	uint64_t now = clock_monotonic_ns();
+
 	joint_stop(&t->joint, SIGTERM);
 	governor_free(t->governor);
 	t->governor = NULL;
+	for (size_t i = 0; i < t->n; i++) {
+		struct target *one = &t->list[i];
+
+		one->left_out = is_left_out(t, &one->who);
+		one->how = (struct watch_how){.hz = t->hz};
+		one->waits = false;
+		targets_end_own(&one->cpu, now);
+		targets_end_own(&one->wall, now);
+	}
 }
 
 void targets_stop(struct targets *t, int signal)
 {
 	joint_stop(&t->joint, signal);
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->list[i].worker)
-			kill(t->list[i].worker, signal);
-		if (t->list[i].waller)
-			kill(t->list[i].waller, signal);
+		if (t->list[i].cpu.pid)
+			kill(t->list[i].cpu.pid, signal);
+		if (t->list[i].wall.pid)
+			kill(t->list[i].wall.pid, signal);
 	}
 }
 
@@ -424,6 +379,6 @@ size_t targets_running(const struct targets *t)
 	size_t n = joint_runs(&t->joint);
 
 	for (size_t i = 0; i < t->n; i++)
-		n += (t->list[i].worker != 0) + (t->list[i].waller != 0);
+		n += (t->list[i].cpu.pid != 0) + (t->list[i].wall.pid != 0);
 	return n;
 }

@@ -22,7 +22,7 @@ struct targets {
 	size_t n;
 	struct own_workers *own; /* of those that have a worker of their own, and of captures */
 	uint64_t slots[TARGETS_MAX / 64 + 1]; /* taken */
-	struct quarantine *quarantine;
+	struct quarantine *quarantine, *wall_quarantine; /* wall: only waiting threads are left out */
 	struct governor *governor; /* of those that are sampled together, by slot; NULL: there are none yet */
 	struct rules *rules; /* borrowed */
 	uint32_t hz;
@@ -31,8 +31,8 @@ struct targets {
 	bool full, full_of_user; /* this was logged */
 	bool isolate; /* each has a worker of its own */
 	struct joint joint;
-	/* Passes the socket of a new worker to the keeper. */
-	int (*feed)(void *ctx, int socket);
+	/* Passes the socket of a new worker to the keeper. capture: for which one; 0: the history. 0 or -errno. */
+	int (*feed)(void *ctx, uint64_t capture, int socket);
 	/* The process is another program now, or may have become a JVM: look at it again soon. */
 	void (*again)(void *ctx, pid_t pid);
 	void *ctx;
@@ -51,6 +51,8 @@ int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struc
 bool targets_ended(struct targets *t, pid_t child, int status);
 /* Starts workers for targets that wait for one, and forgets targets that have ended. */
 void targets_turn(struct targets *t);
+/* Ends processes of single targets that are stuck, and divides memory among these. To be called once a second. */
+void targets_tend(struct targets *t);
 /*
  * Changes how often targets are sampled. To be called once a second, with the CPU time of all processes of the daemon
  * so far.
@@ -60,7 +62,8 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns);
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
 bool targets_governed(const struct targets *t); /* there is something to govern */
 int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
-void targets_configured(struct targets *t); /* hz, rules or isolate have changed */
+/* hz, rules or isolate have changed: all processes that sample are started anew. */
+void targets_configured(struct targets *t);
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */
 size_t targets_running(const struct targets *t);
 

@@ -70,7 +70,7 @@ void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
 	*ret = (struct daemon_numbers){
 		.lowered = s.lowered, .own_cpu = s.own_cpu, .cpu_limit = t->cpu_limit, .helpless = s.helpless};
 	for (size_t i = 0; i < t->n; i++)
-		ret->jvms += t->list[i].joined || t->list[i].worker;
+		ret->jvms += t->list[i].joined || t->list[i].cpu.pid;
 }
 
 bool targets_governed(const struct targets *t)

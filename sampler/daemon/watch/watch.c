@@ -48,7 +48,8 @@ static void end_step(struct watch *w, struct session *s)
 	int r = session_take(s, &np, &err);
 
 	if (r == 0 && !w->w.introduced && w->status == WATCH_ENDED) {
-		w->status = watched_identify(&w->w, np->meta.jdk, w->o->capture_ns ? NULL : &w->o->how, w->o->wanted);
+		w->status = watched_identify(&w->w, np->meta.jdk, w->o->capture_ns ? NULL : &w->o->how,
+					     &w->o->page->wanted);
 		if (w->status != WATCH_ENDED)
 			session_stop(s);
 	}
@@ -67,6 +68,7 @@ static uint64_t on_turn(void *ctx, struct session *s)
 	uint64_t look_ns = who_look(&w->w.who, w->o->pid, s), now = clock_realtime_ns(), wait_ns;
 	int r;
 
+	atomic_fetch_add(&w->o->page->turns, 1);
 	if (watched_step_over(&w->w, now))
 		end_step(w, s);
 	r = feed_out_send(&w->out);
@@ -109,8 +111,7 @@ static int begin(struct watch *w, struct closing *c, struct session **ret, struc
 		.turn_ctx = w,
 		.bridge = BRIDGE_OFF,
 		.jsampler_command = "jsampler daemon",
-		.files = o->files,
-		.files_account = o->files_account,
+		.files = &o->page->files,
 	};
 	int r = closing_fork(c, &targets, err);
 

@@ -1,10 +1,12 @@
 #ifndef JS_WATCH_WATCH_H
 #define JS_WATCH_WATCH_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct budget_pool;
+#include "symbolizer/base/budget.h"
+
 struct rules;
 
 /* No bool: another process may have written it. */
@@ -12,6 +14,13 @@ struct watch_how {
 	uint32_t hz;
 	uint32_t suspend; /* 1: threads are stopped one by one, without perf events */
 	uint32_t wall; /* 1: waiting threads, too, which takes a process in addition to the one for CPU time */
+};
+
+/* Shared with the first process, which trusts nothing in it. */
+struct watch_page {
+	struct watch_how wanted; /* by a rule, once the target is identified */
+	_Atomic uint64_t turns; /* changes at least every 15 s */
+	struct budget_pool files; /* what the target may cost; the first process adds to it, and takes away */
 };
 
 /*
@@ -27,10 +36,7 @@ struct watch_options {
 	uint64_t capture_ns; /* ends after this time, and rules do not say how; 0: until the target ends */
 	struct rules *rules; /* borrowed */
 	const char *boot_id, *host, *user; /* borrowed */
-	/* Shared with the parent. */
-	struct watch_how *wanted; /* by a rule, once the target is identified */
-	struct budget_pool *files; /* for all such processes together, and what this one takes of it */
-	_Atomic uint64_t *files_account;
+	struct watch_page *page;
 };
 
 /* Exit statuses. Another one, or a signal: it failed. */

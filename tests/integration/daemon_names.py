@@ -135,7 +135,10 @@ def check_secret(daemon, one, store, bad):
         return
     if not memory_has(one.pid, SECRET.encode()):
         bad.append("the environment is not even in the target's memory")
-    if not daemon.worker(one.pid) or memory_has(daemon.worker(one.pid), SECRET.encode()):
+    worker = daemon.worker(one.pid)
+    if not worker:
+        bad.append("nothing samples it: " + daemon.said())
+    elif memory_has(worker, SECRET.encode()):
         bad.append("the environment is in the memory of what parses")
 
 

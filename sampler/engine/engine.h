@@ -11,6 +11,7 @@
 struct budget;
 struct err;
 struct proc;
+struct shared_events;
 
 /*
  * A way to obtain raw samples. Engines: perf (perf/engine_perf.c), suspend (suspend/engine_suspend.c), replay
@@ -94,6 +95,7 @@ struct engine_options {
 	 * `socket` is the only socket that it uses. 0 or -errno; with 0, *err may say what it had to keep.
 	 */
 	int (*confine_tracer)(int socket, struct err *err);
+	struct shared_events *shared; /* perf: of several engines; see share(). Borrowed, NULL: none */
 	bool starting; /* the target has yet to start and may end soon: data not read at once may be lost */
 	struct budget *budget; /* charged for what is kept of the target; borrowed, NULL: no limit */
 };
@@ -114,6 +116,12 @@ struct engine_ops {
 	struct engine_stats (*stats)(const struct engine *e); /* from any thread */
 	bool (*target_ended)(const struct engine *e);
 	void (*close)(struct engine *e);
+	/*
+	 * perf: one set of events on the CPUs for all engines that are opened with it and otherwise the same options:
+	 * fewer timer interrupts, the same samples. Before privileges are given up. 0; -errno: not possible here.
+	 */
+	int (*share)(const struct engine_options *o, struct shared_events **ret, struct err *err);
+	void (*unshare)(struct shared_events *s); /* after the engines are closed */
 };
 
 struct engine {

@@ -27,6 +27,7 @@ struct engine_stats {
 	uint64_t max_sample_rate; /* the kernel's limit if it throttled events; 0: it did not */
 	uint32_t threads; /* attached */
 	const char *attachment; /* "thread x cpu events" or "cpu events with filter"; for -v */
+	bool shares; /* its events on CPUs are also those of other engines (engine_ops.share) */
 	const char *unit; /* of weights: "ns", "cycles", "page-faults", a tracepoint's name; lives as
 			   * long as the engine. May be NULL (replay) */
 	struct suspend_stats suspend; /* suspend only */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sampler/profile/named_builder.h"
+#include "sampler/session/session_share.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -29,6 +30,7 @@ struct runs {
 	struct run *runs;
 	size_t n;
 	struct budget_pool files;
+	struct session_options options;
 	int done_fd;
 	uint64_t duration_ns;
 	_Atomic size_t left;
@@ -58,6 +60,7 @@ void runs_close(struct runs *r)
 		return;
 	for (size_t i = 0; r->runs && i < r->n; i++)
 		run_end(&r->runs[i]);
+	session_unshare_events(&r->options);
 	if (r->done_fd >= 0)
 		close(r->done_fd);
 	free(r->runs);
@@ -72,7 +75,6 @@ static void runs_close_at_exit(struct runs **r)
 int runs_open(const pid_t *pids, size_t n, const struct session_options *o, struct runs **ret, struct err *err)
 {
 	CLEANUP(runs_close_at_exit) struct runs *r = calloc(1, sizeof(*r));
-	struct session_options all = *o;
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -82,9 +84,11 @@ int runs_open(const pid_t *pids, size_t n, const struct session_options *o, stru
 		return err_set(err, -ENOMEM, "out of memory or file descriptors");
 	r->n = n;
 	session_files_pool(&r->files, n);
-	all.files = &r->files;
+	r->options = *o;
+	r->options.files = &r->files;
+	session_share_events(&r->options, n);
 	for (size_t i = 0; i < n; i++) {
-		int e = session_open(pids[i], &all, &r->runs[i].session, err);
+		int e = session_open(pids[i], &r->options, &r->runs[i].session, err);
 
 		if (e < 0)
 			return e;

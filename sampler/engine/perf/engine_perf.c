@@ -9,6 +9,7 @@
 #include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/perf_explain.h"
+#include "sampler/engine/perf/events/shared_events.h"
 #include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
@@ -104,6 +105,7 @@ static int open_parts(struct engine_perf *p, const struct engine_options *o, enu
 		.kernel = o->kernel,
 		.follow = o->follow,
 		.memory = o->budget,
+		.shared = o->shared,
 		.wake_each = true,
 	};
 	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
@@ -334,10 +336,13 @@ static void perf_stop(struct engine *e)
 
 /* --- Facts */
 
-static const char *attachment_name(const struct engine_perf *p, enum perf_attach_on on)
+static const char *attachment_name(const struct engine_perf *p, enum perf_attach_on on, bool shares)
 {
 	if (on == PERF_ON_THREADS)
 		return "thread x cpu events";
+	if (shares)
+		return on == PERF_ON_BOTH ? "thread x cpu events and one set of cpu events for all targets" :
+					    "one set of cpu events for all targets";
 	return on == PERF_ON_BOTH ? "thread x cpu events and cpu events with filter" : p->attachment;
 }
 
@@ -360,8 +365,9 @@ static struct engine_stats perf_stats(const struct engine *e)
 		.by_thread_time = p->clock && p->by_thread,
 		.skips_kernel = p->skips_kernel,
 		.threads = p->threads,
-		.attachment = attachment_name(p, d.on),
+		.attachment = attachment_name(p, d.on, d.shares),
 		.lost_weight = ring_weight + (d.in.lost_queue + p->left) * p->period,
+		.shares = d.shares,
 		.unit = p->unit,
 		.cpu_begin_ns = d.cpu_begin_ns,
 		.cpu_end_ns = d.cpu_end_ns,
@@ -383,6 +389,28 @@ static bool perf_target_ended(const struct engine *e)
 	return perf_drain_stats(self_const(e)->drain).target_ended;
 }
 
+static int perf_share(const struct engine_options *o, struct shared_events **ret, struct err *err)
+{
+	struct perf_config c = {.period = o->period, .kernel = o->kernel};
+	struct stack_size first;
+	const uint32_t *sizes;
+	size_t n;
+	int r = perf_event_find(o->event ? o->event : "cpu", &c.event, err);
+
+	if (r < 0)
+		return r;
+	if (!c.event.clock)
+		return err_set(err, -EOPNOTSUPP, "the event counts no CPU time");
+	if (o->follow)
+		return err_set(err, -EOPNOTSUPP, "processes that the targets start are sampled, too");
+	stack_size_init(&first, o->stack_bytes, PERF_STACK_MAX);
+	c.stack_bytes = first.now;
+	if (o->stack_bytes)
+		return shared_events_open(&c, &first.now, 1, ret, err);
+	sizes = stack_size_all(&n);
+	return shared_events_open(&c, sizes, n, ret, err);
+}
+
 const struct engine_ops engine_perf_ops = {
 	.name = "perf",
 	.open = perf_open_auto,
@@ -392,4 +420,6 @@ const struct engine_ops engine_perf_ops = {
 	.stats = perf_stats,
 	.target_ended = perf_target_ended,
 	.close = perf_close,
+	.share = perf_share,
+	.unshare = shared_events_close,
 };

@@ -44,6 +44,7 @@ enum {
 #define TAG_WAKE UINT64_MAX
 #define TAG_END (UINT64_MAX - 1)
 #define TAG_FORK (UINT64_MAX - 2)
+#define TAG_SHARED (UINT64_MAX - 3) /* a ring of shared events */
 
 #define YOUNG_NS UINT64_C(500000000)
 #define UNPUBLISHED_NS UINT64_C(10000000) /* writing a record takes microseconds, unless the CPU itself has to wait */
@@ -154,8 +155,9 @@ static bool is_due(struct perf_drain *d, size_t i, uint64_t used)
 
 static void drain_rings(struct perf_drain *d, bool all)
 {
-	uint64_t fullest = 0;
+	uint64_t fullest = 0, shared;
 
+	perf_attach_pull(d->attach);
 	for (size_t i = 0; i < perf_attach_ring_count(d->attach); i++) {
 		uint64_t used = perf_ring_used(perf_attach_ring(d->attach, i));
 
@@ -165,7 +167,9 @@ static void drain_rings(struct perf_drain *d, bool all)
 		if (is_due(d, i, used) || all)
 			drain_ring(d, i);
 	}
-	adapt_pause(d, fullest);
+	perf_intake_shared(&d->intake, UINT64_MAX);
+	shared = perf_intake_take_shared_bytes(&d->intake);
+	adapt_pause(d, shared > fullest ? shared : fullest);
 	perf_intake_poll(&d->intake);
 	if (perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
@@ -216,6 +220,8 @@ static void drain_meanwhile(void *ctx)
 
 	for (size_t i = 0; i < perf_attach_ring_count(d->attach); i++)
 		drain_ring(d, i);
+	perf_attach_pull(d->attach);
+	perf_intake_shared(&d->intake, UINT64_MAX);
 	if (perf_intake_take_pushed(&d->intake))
 		wake_consumer(d);
 }
@@ -244,7 +250,7 @@ static void unwatch_ring(struct perf_drain *d, size_t i)
 /* A descriptor that keeps reporting an error must not keep the thread awake. */
 static void forget_fd(struct perf_drain *d, const struct epoll_event *e)
 {
-	if (e->data.u64 >= TAG_FORK)
+	if (e->data.u64 >= TAG_SHARED)
 		return;
 	if (e->events & (EPOLLHUP | EPOLLERR))
 		unwatch_ring(d, e->data.u64);
@@ -466,6 +472,7 @@ static void *drain_main(void *arg)
 static int open_fds(struct perf_drain *d)
 {
 	const struct perf_follow *f = perf_attach_follow(d->attach);
+	const int *shared = perf_attach_shared_fds(d->attach);
 	int r;
 
 	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -480,6 +487,8 @@ static int open_fds(struct perf_drain *d)
 		r = watch(d, d->pid_fd, TAG_END);
 	for (size_t i = 0; r == 0 && f && i < f->n; i++)
 		r = watch(d, f->fds[i], TAG_FORK);
+	for (size_t i = 0; r == 0 && shared && i < perf_attach_ring_count(d->attach); i++)
+		r = watch(d, shared[i], TAG_SHARED);
 	return r < 0 ? r : watch_rings(d);
 }
 
@@ -586,6 +595,7 @@ struct perf_drain_stats perf_drain_stats(const struct perf_drain *d)
 		.refused = d->refused,
 		.alive = d->alive,
 		.on = d->policy.on,
+		.shares = d->policy.shares,
 		.cpu_begin_ns = d->cpu_begin_ns,
 		.cpu_end_ns = d->cpu_end_ns,
 	};

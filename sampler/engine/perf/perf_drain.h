@@ -28,6 +28,7 @@ struct perf_drain_stats {
 	uint64_t followed, brief, refused; /* see struct family */
 	uint64_t alive; /* followed processes that are alive */
 	int on; /* enum perf_attach_on, if events could be on CPUs */
+	bool shares; /* its events on CPUs are also those of other targets */
 	uint64_t cpu_begin_ns, cpu_end_ns; /* see struct engine_stats */
 };
 

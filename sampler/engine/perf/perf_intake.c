@@ -8,6 +8,7 @@
 #include "sampler/engine/engine_thread.h"
 #include "sampler/engine/perf/events/perf_attach.h"
 #include "sampler/engine/perf/events/perf_follow.h"
+#include "sampler/engine/perf/events/shared_events.h"
 #include "sampler/engine/perf/perf_policy.h"
 #include "sampler/engine/perf/perf_step.h"
 #include "sampler/engine/perf/rings/perf_ring.h"
@@ -116,8 +117,8 @@ static void arrive(struct perf_intake *in, const struct perf_record *r, struct a
 		.r = r,
 		.rest = rest_of(in, r->pid),
 		.now_ns = clock_monotonic_ns(),
-		.cpu_event = perf_attach_is_cpu_event(in->attach, ring, r->id),
-		.wakes = perf_attach_wakes(in->attach, ring, r->id),
+		.cpu_event = in->reader.shared || perf_attach_is_cpu_event(in->attach, ring, r->id),
+		.wakes = !in->reader.shared && perf_attach_wakes(in->attach, ring, r->id),
 		.hole = r->stack_dyn < r->stack_size,
 		.frozen = engine_frozen_wanted(&in->frozen, r->tid),
 		.m = {.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
@@ -360,6 +361,9 @@ static void take_task(struct perf_intake *in, const struct perf_record *r)
 	}
 	if (!is_family(in, r))
 		return; /* other processes on the same CPU, and children that are not followed */
+	if (r->exec)
+		perf_attach_pull(in->attach);
+	perf_intake_shared(in, r->time);
 	if (r->kind == PERF_REC_EXIT)
 		perf_attach_each_count(in->attach, r->tid, take_own_count, &(struct own_count){in, r});
 	if (r->kind == PERF_REC_EXIT || r->exec) {
@@ -414,6 +418,30 @@ static int take_record(void *ctx, const void *bytes, size_t size)
 	case PERF_REC_OTHER: break;
 	}
 	return 0;
+}
+
+static void note_shared_lost(struct perf_intake *in)
+{
+	uint64_t lost = perf_attach_shared_lost(in->attach);
+
+	if (lost > in->shared_lost)
+		note_lost(in, lost - in->shared_lost);
+	in->shared_lost = lost;
+}
+
+void perf_intake_shared(struct perf_intake *in, uint64_t until_ns)
+{
+	const struct perf_reader reader = in->reader;
+	const struct shared_record *r;
+
+	while ((r = perf_attach_peek_shared(in->attach)) && r->time_ns <= until_ns) {
+		in->reader = (struct perf_reader){.ring = r->ring, .cpu = -1, .shared = true};
+		in->shared_bytes += r->len;
+		take_record(in, r + 1, r->len);
+		perf_attach_release_shared(in->attach);
+	}
+	in->reader = reader;
+	note_shared_lost(in);
 }
 
 /* --- What the kernel has not published */
@@ -536,6 +564,14 @@ bool perf_intake_take_pushed(struct perf_intake *in)
 
 	in->pushed = false;
 	return pushed;
+}
+
+uint64_t perf_intake_take_shared_bytes(struct perf_intake *in)
+{
+	uint64_t n = in->shared_bytes;
+
+	in->shared_bytes = 0;
+	return n;
 }
 
 void perf_intake_set_lost(struct perf_intake *in, uint64_t lost)

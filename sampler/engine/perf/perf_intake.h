@@ -26,6 +26,7 @@ struct perf_reader {
 	/* The CPU that the reader occupies in place of the threads sampled there; -1: none, so these threads may have
 	 * moved on, and no more of their stacks is read. */
 	int cpu;
+	bool shared; /* not its own ring: events that several targets share have written the record */
 	uint64_t *last_ns; /* time of the ring's last record; NULL: not needed */
 	uint64_t waiting_since_ns; /* samples after this have woken the reader */
 	uint64_t switches; /* engine_thread_switches() when it woke */
@@ -58,6 +59,8 @@ struct perf_intake {
 	struct perf_reader reader; /* of the current record */
 	unsigned unpublished;
 	uint64_t unpublished_ns; /* both for perf_intake_unpublished() */
+	uint64_t shared_lost; /* of shared events, counted so far */
+	uint64_t shared_bytes; /* taken of shared events since perf_intake_take_shared_bytes() */
 	bool pushed; /* something was queued since perf_intake_take_pushed() */
 
 	_Atomic uint64_t lost_ring, lost_samples, lost_queue, throttled, foreign, malformed;
@@ -73,6 +76,11 @@ void perf_intake_done(struct perf_intake *in);
 /* Takes everything from the reader's ring. */
 void perf_intake_drain(struct perf_intake *in, const struct perf_reader *r);
 /*
+ * Takes samples of shared events until that time, those of each CPU in their order. Side-band records are in the target's
+ * own rings: whoever reads them takes the samples before them first.
+ */
+void perf_intake_shared(struct perf_intake *in, uint64_t until_ns);
+/*
  * The time of the second record that the kernel has written into the reader's drained ring without publishing it
  * (ring_watch.h); 0: there are fewer than two. perf_intake_salvage() takes the samples among them.
  */
@@ -86,6 +94,8 @@ void perf_intake_poll(struct perf_intake *in);
 void perf_intake_rest(void *ctx, pid_t tid, uint64_t rest);
 /* Has anything been queued since the last call? */
 bool perf_intake_take_pushed(struct perf_intake *in);
+/* What was taken of shared events since the last call. */
+uint64_t perf_intake_take_shared_bytes(struct perf_intake *in);
 /* Sets the number of lost records as counted by the events, which know better than the rings. */
 void perf_intake_set_lost(struct perf_intake *in, uint64_t lost);
 

@@ -16,7 +16,9 @@ enum {
 	OWN_SIZES_MAX = 512, /* events */
 	FIRST_MAX = 256, /* events that may be opened before the first sample */
 	LATE_MIN = 8, /* samples */
+	IDLE_SAMPLES = 4, /* fewer within IDLE_NS: it hardly runs */
 };
+#define IDLE_NS UINT64_C(1000000000)
 #define CALM_NS UINT64_C(10000000000) /* without a new thread, at first */
 #define CALM_MAX_NS UINT64_C(160000000000)
 #define REFIX_MIN_NS UINT64_C(2000000000)
@@ -88,6 +90,7 @@ void perf_policy_begin(struct perf_policy *p)
 			      perf_attach_threads(p->attach) * perf_attach_ring_count(p->attach) <= FIRST_MAX;
 	if (p->first_on_threads)
 		look_for_new_threads(p);
+	p->recent_ns = clock_monotonic_ns();
 	perf_policy_adapt(p, false);
 }
 
@@ -131,9 +134,33 @@ static bool wants_new_choice(struct perf_policy *p)
 	return true;
 }
 
+/*
+ * Until a target has had some samples, each of them is to wake its reader. One that hardly runs would keep timers of its
+ * own for that as long as it is sampled.
+ */
+static void look_whether_idle(struct perf_policy *p)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (p->recent >= IDLE_SAMPLES)
+		p->hardly_runs = false;
+	if (now - p->recent_ns >= IDLE_NS) {
+		p->hardly_runs = p->recent < IDLE_SAMPLES;
+		p->recent = 0;
+		p->recent_ns = now;
+	}
+	p->idle =
+		p->hardly_runs && perf_attach_can_share(p->attach) && p->wake_to == WAKE_FIRST && !p->first_on_threads;
+}
+
+static bool wakes_each(const struct perf_policy *p)
+{
+	return p->wake_to != WAKE_BATCH && !p->idle;
+}
+
 static bool wants_change(struct perf_policy *p)
 {
-	return p->resize_to || p->own_changed || p->wake_to != p->wake.mode ||
+	return p->resize_to || p->idle != p->idle_now || p->own_changed || p->wake_to != p->wake.mode ||
 	       period_wanted(p) != perf_attach_config(p->attach)->period ||
 	       ((int)on_wanted(p) != p->on && perf_attach_mode(p->attach) == PERF_ATTACH_CPUS) || wants_new_choice(p);
 }
@@ -151,6 +178,7 @@ static void note_change(struct perf_policy *p, enum perf_attach_on on)
 	if (p->fork_ns && p->on != PERF_ON_THREADS && on == PERF_ON_THREADS && p->calm_ns < CALM_MAX_NS)
 		p->calm_ns *= 2;
 	atomic_store_explicit(&p->on, on, memory_order_relaxed);
+	atomic_store_explicit(&p->shares, perf_attach_shares(p->attach), memory_order_relaxed);
 }
 
 static int try_reopen(struct perf_policy *p, uint32_t stack_bytes)
@@ -158,7 +186,7 @@ static int try_reopen(struct perf_policy *p, uint32_t stack_bytes)
 	struct perf_attach_change change = {
 		.stack_bytes = stack_bytes,
 		.period = period_wanted(p),
-		.wake_each = p->wake_to != WAKE_BATCH,
+		.wake_each = wakes_each(p),
 		.on = on_wanted(p),
 	};
 	uint64_t before = perf_attach_config(p->attach)->period;
@@ -184,7 +212,7 @@ static void reopen(struct perf_policy *p)
 {
 	uint32_t size = p->resize_to ? p->resize_to : p->size.now;
 	static const char *const on_names[] = {"CPUs", "threads", "threads that stay, and CPUs for all others"};
-	bool each = p->wake_to != WAKE_BATCH, own = p->own_changed;
+	bool each = wakes_each(p), own = p->own_changed;
 	int r = try_reopen(p, size);
 	uint64_t now = clock_monotonic_ns();
 
@@ -195,6 +223,7 @@ static void reopen(struct perf_policy *p)
 	p->resize_to = 0;
 	p->own_changed = false;
 	p->wake_to = p->wake.mode;
+	p->idle_now = p->idle;
 	p->late = 0;
 	p->changed_ns = now;
 	atomic_store_explicit(&p->stack_bytes, p->size.now, memory_order_relaxed);
@@ -202,9 +231,10 @@ static void reopen(struct perf_policy *p)
 		p->divisor = (uint32_t)(p->period / perf_attach_config(p->attach)->period);
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	} else {
-		log_info("stack copy %s %u bytes, %s, events on %s", own ? "<=" : "of", size,
-			 each ? "each sample read at once" : "samples read in batches",
-			 on_names[perf_attach_by_thread(p->attach) ? PERF_ON_THREADS : p->on]);
+		log_info("process %d: stack copy %s %u bytes, %s, events on %s%s", (int)proc_pid(p->proc),
+			 own ? "<=" : "of", size, each ? "each sample read at once" : "samples read in batches",
+			 on_names[perf_attach_by_thread(p->attach) ? PERF_ON_THREADS : p->on],
+			 p->shares ? " (one set for all targets)" : "");
 	}
 }
 
@@ -213,6 +243,7 @@ bool perf_policy_adapt(struct perf_policy *p, bool target_ended)
 	bool change;
 
 	p->target_ended = target_ended;
+	look_whether_idle(p);
 	change = wants_change(p);
 	if (change)
 		reopen(p);
@@ -224,6 +255,7 @@ bool perf_policy_adapt(struct perf_policy *p, bool target_ended)
 void perf_policy_note_sample(struct perf_policy *p, pid_t tid, uint64_t period)
 {
 	p->due_ns += period;
+	p->recent++;
 	perf_tails_sample(&p->tails, tid);
 }
 

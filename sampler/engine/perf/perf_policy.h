@@ -22,7 +22,7 @@ struct proc;
  * much smaller the period has to be so that short-lived threads are sampled. perf_intake.c reports what it sees, and
  * the drain thread has the events reopened when others would do better.
  *
- * For one thread at a time, except `on` and `stack_bytes`, which any thread may read. Times: CLOCK_MONOTONIC.
+ * For one thread at a time, except `on`, `shares` and `stack_bytes`, which any thread may read. Times: CLOCK_MONOTONIC.
  */
 struct perf_policy {
 	struct proc *proc; /* borrowed, as is the attachment */
@@ -50,6 +50,12 @@ struct perf_policy {
 	uint32_t divisor; /* the wanted divisor of the period */
 	uint32_t divisor_most; /* the largest for which the rings have room; 0: no limit met yet */
 
+	/* It hardly runs: what its first samples would show can wait, and others share their events with it. */
+	bool idle, idle_now; /* wanted; so since the last change */
+	uint32_t recent; /* samples in the second that began at recent_ns */
+	uint64_t recent_ns;
+	bool hardly_runs; /* by these and those of the second before */
+
 	/* What the samples since the last change ask for. */
 	uint32_t resize_to; /* 0: nothing */
 	bool own_changed; /* sizes in `own` */
@@ -58,6 +64,7 @@ struct perf_policy {
 
 	_Atomic uint32_t stack_bytes;
 	_Atomic int on; /* enum perf_attach_on, if events could be on CPUs */
+	_Atomic bool shares; /* those on CPUs are shared with other targets */
 };
 
 /* The attachment is open. It will ask the policy for the threads' stack copy sizes. */

@@ -2,6 +2,7 @@
 #define JS_ENGINE_STACK_SIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -18,6 +19,9 @@ struct stack_size {
 	uint64_t since_ns;
 	bool has_grown, stays;
 };
+
+/* The sizes to choose from, smallest first. */
+const uint32_t *stack_size_all(size_t *n);
 
 /* `first`: 0 means 65,528 bytes. `max`: what the rings have room for. */
 void stack_size_init(struct stack_size *s, uint32_t first, uint32_t max);

@@ -102,7 +102,10 @@ static int open_cpus_mode(struct perf_attach *a, struct err *err)
 		return perf_explain_open(r, a->proc, &a->config, err);
 	t = attach_target(a, &a->config);
 	r = event_set_open_cpus(&a->set, &t);
-	return r < 0 ? perf_explain_open(r, a->proc, &a->config, err) : 0;
+	if (r < 0)
+		return perf_explain_open(r, a->proc, &a->config, err);
+	attach_share_open(a);
+	return 0;
 }
 
 /* What is possible for the first thread that can be attached to is possible for all. */
@@ -220,6 +223,8 @@ void perf_attach_close(struct perf_attach *a)
 {
 	if (!a)
 		return;
+	attach_share_unskip(a);
+	shared_member_free(a->member);
 	event_set_done(&a->set);
 	attach_rings_close(a);
 	perf_follow_close(&a->follow);
@@ -257,6 +262,8 @@ void perf_attach_enable(struct perf_attach *a)
 		t.stagger_ns = 0;
 	enable_leaders(a, true);
 	event_set_enable(&a->set, &t);
+	if (a->shares)
+		shared_member_join(a->member, a->config.stack_bytes);
 	a->enabled = true;
 	if (perf_attach_by_thread(a))
 		event_set_open_threads(&a->set, &t, true);
@@ -264,6 +271,8 @@ void perf_attach_enable(struct perf_attach *a)
 
 void perf_attach_disable(struct perf_attach *a)
 {
+	if (a->member)
+		shared_member_leave(a->member);
 	event_set_disable(&a->set);
 	enable_leaders(a, false);
 	a->enabled = false;
@@ -322,13 +331,40 @@ static void switch_events(struct perf_attach *a, const struct event_set *fresh, 
 	}
 }
 
-static void replace_set(struct perf_attach *a, struct event_set *fresh, bool wide)
+static void skip_in_filters(struct perf_attach *a, const struct event_set *fresh)
 {
-	if (a->on == PERF_ON_BOTH)
+	if (a->on == PERF_ON_BOTH) {
 		perf_filter_skip_none(&a->filter);
-	for (size_t i = 0; i < fresh->fixed.n; i++)
+		attach_share_unskip(a);
+	}
+	for (size_t i = 0; i < fresh->fixed.n; i++) {
 		perf_filter_skip(&a->filter, filter_id(a, &fresh->fixed.v[i]));
-	switch_events(a, fresh, wide);
+		if (a->member)
+			shared_member_skip(a->member, fresh->fixed.v[i].tid, true);
+	}
+}
+
+/* Events on CPUs come last, and replace events on CPUs before these are disabled. */
+static void switch_all(struct perf_attach *a, const struct event_set *fresh, const struct perf_config *c, bool share,
+		       bool wide)
+{
+	bool early = a->shares || a->set.cpu_ids.n;
+
+	if (share && a->enabled && early)
+		shared_member_join(a->member, c->stack_bytes);
+	switch_events(a, fresh, wide && !a->shares);
+	if (share && a->enabled && !early)
+		shared_member_join(a->member, c->stack_bytes);
+	if (!share && a->shares)
+		shared_member_leave(a->member);
+	a->shares = share;
+}
+
+static void replace_set(struct perf_attach *a, struct event_set *fresh, const struct perf_config *c, bool share,
+			bool wide)
+{
+	skip_in_filters(a, fresh);
+	switch_all(a, fresh, c, share, wide);
 	if (a->config.features & PERF_CAN_COUNT_LOST)
 		event_set_read_lost(&a->set, &a->lost_before);
 	note_rests(a);
@@ -363,7 +399,8 @@ bool perf_attach_wakes(const struct perf_attach *a, size_t ring, uint64_t id)
 	return a->config.wake_each && !(a->config.cpus_in_batches && perf_attach_is_cpu_event(a, ring, id));
 }
 
-static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on, struct event_set *fresh)
+static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_attach_on on, bool share,
+		      struct event_set *fresh)
 {
 	struct event_target t;
 	int r = 0;
@@ -380,7 +417,7 @@ static int open_fresh(struct perf_attach *a, struct perf_config *c, enum perf_at
 		return event_set_open_threads(fresh, &t, false);
 	if (on == PERF_ON_BOTH)
 		r = event_set_open_fixed(fresh, &t);
-	return r < 0 ? r : event_set_open_cpus(fresh, &t);
+	return r < 0 || share ? r : event_set_open_cpus(fresh, &t);
 }
 
 int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *change)
@@ -389,6 +426,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	struct event_target t;
 	struct event_set fresh = {0};
 	enum perf_attach_on on = a->mode == PERF_ATTACH_THREADS ? PERF_ON_THREADS : change->on;
+	bool share = attach_share_may(a, change, on);
 	int r;
 
 	/* A ring must hold several samples. */
@@ -399,12 +437,12 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	c.wake_each = change->wake_each;
 	c.cpus_in_batches = on == PERF_ON_BOTH;
 	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
-	r = open_fresh(a, &c, on, &fresh);
+	r = open_fresh(a, &c, on, share, &fresh);
 	if (r < 0) {
 		event_set_done(&fresh);
 		return r;
 	}
-	replace_set(a, &fresh, on == PERF_ON_CPUS);
+	replace_set(a, &fresh, &c, share, on == PERF_ON_CPUS);
 	a->config = c;
 	a->on = on;
 	if (on == PERF_ON_THREADS && a->enabled) {
@@ -459,9 +497,10 @@ bool perf_attach_accepts(struct perf_attach *a, const struct perf_record *r)
 /* After execve() one thread is left, which may have the events of one thread and the ID of another. */
 static void leave_to_cpus(struct perf_attach *a)
 {
-	for (size_t i = 0; i + a->n_cpus < a->set.events.n; i++)
+	for (size_t i = 0; i + a->set.cpu_ids.n < a->set.events.n; i++)
 		ioctl(a->set.events.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	perf_filter_skip_none(&a->filter);
+	attach_share_unskip(a);
 	a->set.fixed.n = 0;
 }
 
@@ -472,6 +511,8 @@ static void forget_fixed(struct perf_attach *a, pid_t tid)
 		if (a->set.fixed.v[i].tid != tid)
 			continue;
 		perf_filter_unskip(&a->filter, filter_id(a, &a->set.fixed.v[i]));
+		if (a->member)
+			shared_member_skip(a->member, tid, false);
 		a->set.fixed.v[i] = a->set.fixed.v[--a->set.fixed.n];
 		break;
 	}
@@ -595,5 +636,6 @@ bool perf_attach_lost(const struct perf_attach *a, uint64_t *ret)
 		return false;
 	*ret = a->lost_before;
 	event_set_read_lost(&a->set, ret);
+	*ret += perf_attach_shared_lost(a);
 	return true;
 }

@@ -13,6 +13,7 @@
 struct err;
 struct perf_follow;
 struct proc;
+struct shared_record;
 struct thread_stacks;
 
 /*
@@ -69,6 +70,18 @@ struct perf_attach_change {
 
 /* Replaces the current events with new ones that write to the same rings. On failure nothing changes. */
 int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c);
+
+/*
+ * Samples of events that several targets share (shared_events.h), if it may use them: it does while they are on CPUs and
+ * wake no reader.
+ */
+bool perf_attach_can_share(const struct perf_attach *a);
+bool perf_attach_shares(const struct perf_attach *a); /* at present */
+const int *perf_attach_shared_fds(const struct perf_attach *a); /* one per ring; NULL: none. Borrowed. */
+uint64_t perf_attach_shared_lost(const struct perf_attach *a); /* its samples that found no room, most likely */
+void perf_attach_pull(struct perf_attach *a); /* makes all samples until now available */
+const struct shared_record *perf_attach_peek_shared(struct perf_attach *a); /* the oldest one; NULL: none */
+void perf_attach_release_shared(struct perf_attach *a);
 
 size_t perf_attach_ring_count(const struct perf_attach *a);
 struct perf_ring *perf_attach_ring(struct perf_attach *a, size_t i);

@@ -7,6 +7,7 @@
 #include "sampler/engine/perf/events/perf_filter.h"
 #include "sampler/engine/perf/events/perf_follow.h"
 #include "sampler/engine/perf/events/perf_rest.h"
+#include "sampler/engine/perf/events/shared_events.h"
 #include "sampler/engine/perf/rings/perf_ring.h"
 
 /* Internal to perf_attach*.c. */
@@ -31,11 +32,20 @@ struct perf_attach {
 	void (*drain)(void *ctx);
 	void *drain_ctx;
 	const struct thread_stacks *stacks;
+	struct shared_member *member; /* NULL: events on CPUs are its own */
+	bool shares; /* the present events on CPUs are the shared ones */
 };
 
+size_t attach_ring_size(const struct perf_config *c); /* what is wanted */
 /* One ring per CPU, of the wanted size, or smaller with a warning if that is not permitted. CPUs that went offline
  * are removed from the list. */
 int attach_rings_open(struct perf_attach *a, struct err *err);
 void attach_rings_close(struct perf_attach *a);
+
+/* perf_attach_share.c. Takes part in config.shared, if it may. */
+void attach_share_open(struct perf_attach *a);
+/* Can the shared events be those on CPUs? No sample of them wakes its reader. */
+bool attach_share_may(const struct perf_attach *a, const struct perf_attach_change *c, enum perf_attach_on on);
+void attach_share_unskip(const struct perf_attach *a); /* the threads that have events of their own */
 
 #endif

@@ -18,7 +18,7 @@ enum {
 };
 
 /* Room for a tenth of a second on one busy CPU. */
-static size_t first_ring_size(const struct perf_config *c)
+size_t attach_ring_size(const struct perf_config *c)
 {
 	uint64_t rate = c->event.clock && c->period ? 1000000000 / c->period : 1000;
 	uint64_t want = rate * (c->stack_bytes + 512) / 10;
@@ -101,7 +101,7 @@ static int open_all_rings(struct perf_attach *a, bool *mapping)
 
 int attach_rings_open(struct perf_attach *a, struct err *err)
 {
-	size_t wanted = first_ring_size(&a->config);
+	size_t wanted = attach_ring_size(&a->config);
 	bool mapping;
 	int r;
 

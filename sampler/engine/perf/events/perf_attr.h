@@ -11,6 +11,7 @@
 
 struct budget;
 struct err;
+struct shared_events;
 
 /* What a kernel can do, found out by trying (perf_attr_probe()). */
 enum perf_feature {
@@ -38,6 +39,7 @@ struct perf_config {
 	bool stay; /* use PERF_CAN_STAY: threads have no other events */
 	bool follow; /* processes that the target starts are sampled too */
 	struct budget *memory; /* charged for what is kept of those; borrowed, NULL: no limit */
+	struct shared_events *shared; /* used where that loses nothing; borrowed, NULL: none */
 	bool sideband_apart; /* side-band records come from separate events */
 };
 

@@ -102,7 +102,9 @@ static int open_program(struct proc *proc, const struct bitmaps *maps, bool *ret
 
 	*ret_global = maps->members >= 0 && proc_initial_pids();
 	if (*ret_global)
-		return load_for(0, 0, proc_pid(proc), maps);
+		return load_for(0, 0, 0, maps);
+	if (!proc)
+		return -EOPNOTSUPP;
 	r = proc_ns(proc, "pid", &st);
 	if (r == 0)
 		r = proc_status(proc, &status);
@@ -166,6 +168,15 @@ int perf_filter_open(struct proc *proc, bool members, struct perf_filter *ret)
 	return ret->fd < 0 ? ret->fd : 0;
 }
 
+int perf_filter_open_many(struct perf_filter *ret)
+{
+	*ret = (struct perf_filter){.fd = -1};
+	if (open_with_bitmaps(NULL, true, ret) >= 0)
+		return 0;
+	perf_filter_close(ret);
+	return -EOPNOTSUPP;
+}
+
 void perf_filter_close(struct perf_filter *f)
 {
 	close_bitmap(&f->skip);
@@ -175,14 +186,15 @@ void perf_filter_close(struct perf_filter *f)
 	*f = (struct perf_filter){.fd = -1};
 }
 
+/* Several threads may set bits of one word (shared_events.h). */
 static void set_bit(uint64_t *bits, pid_t id, bool on)
 {
 	if (!bits || id < 0 || id >= TIDS)
 		return;
 	if (on)
-		bits[id / 64] |= UINT64_C(1) << id % 64;
+		__atomic_fetch_or(&bits[id / 64], UINT64_C(1) << id % 64, __ATOMIC_SEQ_CST);
 	else
-		bits[id / 64] &= ~(UINT64_C(1) << id % 64);
+		__atomic_fetch_and(&bits[id / 64], ~(UINT64_C(1) << id % 64), __ATOMIC_SEQ_CST);
 }
 
 void perf_filter_skip(const struct perf_filter *f, pid_t tid)

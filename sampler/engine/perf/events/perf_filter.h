@@ -27,6 +27,8 @@ struct perf_filter {
 /* `members`: members will be chosen, the target among them. 0, or -errno: not possible here. Close *ret in either
  * case. */
 int perf_filter_open(struct proc *proc, bool members, struct perf_filter *ret);
+/* For any processes, which are made members; only in the initial PID namespace. */
+int perf_filter_open_many(struct perf_filter *ret);
 void perf_filter_close(struct perf_filter *f);
 
 void perf_filter_skip(const struct perf_filter *f, pid_t tid);

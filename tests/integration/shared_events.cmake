@@ -1,0 +1,6 @@
+add_executable(share_probe ${CMAKE_CURRENT_SOURCE_DIR}/share_probe.c)
+target_link_libraries(share_probe PRIVATE js_perf js_engine)
+js_integration_test(shared_events 300 shared_events.py $<TARGET_FILE:share_probe> $<TARGET_FILE:engine_load>)
+set_property(TEST integration.shared_events APPEND PROPERTY LABELS perf)
+js_integration_alone(shared_events)
+js_integration_sanitized(shared_events)

@@ -236,13 +236,18 @@ static bool environment_open_locked(void)
 {
 	static const jvmtiEventCallbacks callbacks = {.ClassFileLoadHook = on_class_file_insert,
 						      .ClassPrepare = on_class_prepare_link};
-	void *ti = NULL;
+	void *at = NULL;
+	jvmtiEnv *ti;
 
 	if (inserted.ti)
 		return true;
-	if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &ti, JVMTI_VERSION_1_2) || !capabilities_add(ti) ||
-	    (*(jvmtiEnv *)ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks)))
+	if (the_bridge.vm_functions->GetEnv(the_bridge.vm, &at, JVMTI_VERSION_1_2))
 		return false;
+	ti = at;
+	if (!capabilities_add(ti) || (*ti)->SetEventCallbacks(ti, &callbacks, sizeof(callbacks))) {
+		(*ti)->DisposeEnvironment(ti);
+		return false;
+	}
 	inserted.ti = ti;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "jvm-bridge/host/events/inserted.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "jvm-bridge/host/events/numbers.h"
 #include "jvm-bridge/host/rewrite/rewrite.h"
@@ -159,6 +160,18 @@ static void retransform(const jclass *classes, jint n)
 	atomic_fetch_add(&inserted.classes, n == 1);
 }
 
+/*
+ * A class that Unsafe.defineAnonymousClass() has made, as for lambdas: its name ends with a slash and a number. JDK 8 crashes
+ * when it retransforms one; later JVMs say that it is not modifiable.
+ */
+static bool is_anonymous(const char *signature)
+{
+	const char *end = strrchr(signature, '/');
+	size_t digits = end ? strspn(end + 1, "0123456789") : 0;
+
+	return digits && end[1 + digits] == ';';
+}
+
 static bool is_changed(jclass klass)
 {
 	jboolean modifiable = JNI_FALSE;
@@ -168,7 +181,7 @@ static bool is_changed(jclass klass)
 	if ((*inserted.ti)->IsModifiableClass(inserted.ti, klass, &modifiable) || !modifiable ||
 	    (*inserted.ti)->GetClassSignature(inserted.ti, klass, &signature, NULL))
 		return false;
-	left_out = is_left_out(signature + 1); /* behind the L */
+	left_out = is_left_out(signature + 1) || is_anonymous(signature); /* behind the L */
 	bridge_free(signature);
 	return !left_out;
 }

@@ -63,7 +63,9 @@ static bool kind_find(struct thread *t, JNIEnv *env, jclass klass, struct object
 	bridge_free(signature);
 	if (ret->is_array != JVMPI_CLASS)
 		return true;
+	t->inside++; /* the bridge's own call is not reported */
 	element = component_type(env, klass);
+	t->inside--;
 	ret->class_id = element ? (jobjectID)id_of(t, env, element, ID_CLASS) : NULL;
 	if (element)
 		(*env)->DeleteLocalRef(env, element);
@@ -245,16 +247,18 @@ void JNICALL on_sampled_alloc(jvmtiEnv *ti, JNIEnv *env, jthread thread, jobject
 {
 	struct thread *t = thread_current();
 	jthrowable pending;
+	bool in_alloc;
 
 	(void)ti, (void)thread;
 	if (!thread_may_report(t))
 		return;
+	in_alloc = t->in_alloc;
 	pending = bridge_exception_take(env);
 	t->in_alloc = true;
 	if (t->allocs)
 		alloc_keep(t->allocs, env, object, size);
 	else
 		alloc_report(t, env, id_of_object(t, env, object), object, klass, size);
-	t->in_alloc = false;
+	t->in_alloc = in_alloc;
 	bridge_exception_put(env, pending);
 }

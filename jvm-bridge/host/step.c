@@ -126,7 +126,7 @@ void JNICALL on_single_step(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID
 	struct thread *t = thread_current();
 
 	(void)ti, (void)env, (void)thread;
-	if (!thread_may_report(t))
+	if (!thread_may_report(t) || t->asking)
 		return;
 	if (!t->steps)
 		t->steps = calloc(1, sizeof(*t->steps));

@@ -47,6 +47,7 @@ struct thread {
 	jobject made; /* whose constructor is reporting it, or the array that code is reporting; NULL: none */
 	struct agent *asks; /* agent whose RequestEvent causes JVMTI's events now; NULL: none */
 	jint asks_as; /* JVMPI_REQUESTED_EVENT, or 0 */
+	struct asking *asking; /* the class loaders that it is asking, for calls=inserted; NULL: none */
 	struct calls *calls; /* that it is in, with calls=inserted; NULL: never any */
 	struct allocs *allocs; /* alloc.c: to be sent later; NULL: sent at once */
 	bool system; /* one of the bridge's: cannot be suspended, never "has run" */

@@ -18,6 +18,7 @@ import jvm
 
 VERIFY = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-XX:+BytecodeVerificationRemote"]
 ROUNDS = 3
+WRONG = ("early", "crossed", "open", "wrong")
 
 
 def calls(jdk, tmp, how, what, flags=(), mode="count"):
@@ -35,15 +36,15 @@ def calls(jdk, tmp, how, what, flags=(), mode="count"):
     for line in open(report).read().splitlines() if os.path.exists(report) else []:
         word = line.split()
         if word[0] == "call":
-            counted[" ".join(word[1:-1])] = int(word[-1])
+            name = " ".join(word[1:-1])
+            counted[name] = counted.get(name, 0) + int(word[-1])
         else:
             totals = dict(zip(word[::2], map(int, word[1::2])))
     return p.stdout, counted, totals
 
 
 def unbalanced(totals):
-    return {k: totals.get(k, -1) for k in ("early", "crossed", "open")} if not totals or any(
-        totals[k] for k in ("early", "crossed", "open")) else {}
+    return {k: totals.get(k, -1) for k in WRONG} if not totals or any(totals[k] for k in WRONG) else {}
 
 
 def counts(jdk, tmp):
@@ -94,6 +95,32 @@ def virtual(jdk, tmp):
     _, inserted, totals = calls(jdk, tmp, "inserted", ["virtual", "3"])
     told = inserted.get("Calls.sleeps (I)I", 0)
     return [] if not told and not unbalanced(totals) else ["%d calls, %s" % (told, totals)]
+
+
+def loaders(jdk, tmp):
+    """A loader that does not know JSamplerCalls is asked for it once, and its classes run as they would without calls."""
+    bad, program = [], ["loaders", "100", str(bridge.agent("calls"))]
+    alone, _, _ = calls(jdk, tmp, None, program)
+    for mode in ("count", "late", "allocs"):
+        out, inserted, totals = calls(jdk, tmp, "inserted", program, VERIFY, mode)
+        differ = [l for l in out.splitlines() if not l.startswith(("extra ", "jsampler-bridge:")) and l not in alone.splitlines()]
+        extra = [int(n) for n in re.findall(r"^extra (\d+)$", out, re.M)]
+        if differ or len(extra) != 3 or max(extra) > 1:
+            bad.append("%s: %s, asked %s times" % (mode, differ, extra))
+        if mode != "allocs" and (inserted.get("CallsGuest.fails ()V") != 100 or unbalanced(totals)):
+            bad.append("%s: %s %s" % (mode, inserted, totals))
+    return bad
+
+
+def both(jdk, tmp):
+    """By JVMTI's events, with OBJECT_ALLOC: what the bridge inserts or calls itself is not reported."""
+    program = ["shapes", str(ROUNDS)]
+    _, exact, _ = calls(jdk, tmp, "events", program)
+    _, seen, totals = calls(jdk, tmp, "events", program, mode="both")
+    of_bridge = {m: n for m, n in seen.items() if "JSamplerCalls" in m}
+    differ = {m: (exact.get(m), seen.get(m)) for m in exact.keys() | seen.keys()
+              if exact.get(m) != seen.get(m) and m.startswith(("Shapes", "Calls")) and "Lambda" not in m}
+    return ["%s, %s, %s" % (of_bridge, differ, totals)] if of_bridge or differ or unbalanced(totals) else []
 
 
 def methods(jdk, tmp):
@@ -160,7 +187,7 @@ def cost(jdk, tmp):
     return []
 
 
-CASES = (counts, compiled, overflow, link, virtual, methods, attached, refused, javac, cost)
+CASES = (counts, compiled, overflow, link, virtual, loaders, both, methods, attached, refused, javac, cost)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES, only_named=(cost,)))

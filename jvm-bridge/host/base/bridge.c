@@ -72,6 +72,16 @@ void bridge_free(void *p)
 		(*the_bridge.ti)->Deallocate(the_bridge.ti, p);
 }
 
+bool bridge_is_call(jmethodID method)
+{
+	unsigned n = atomic_load(&the_bridge.n_calls);
+
+	for (unsigned i = 0; i < n; i++)
+		if (the_bridge.calls[i] == method)
+			return true;
+	return false;
+}
+
 jthrowable bridge_exception_take(JNIEnv *env)
 {
 	jthrowable pending = (*env)->ExceptionOccurred(env);

@@ -25,6 +25,7 @@
 enum {
 	AGENTS_MAX = 8,
 	AGENT_NAME_MAX = 4096,
+	CALL_METHODS_MAX = 8,
 	SLOTS = 64, /* for events; see event_slot() */
 };
 
@@ -63,6 +64,8 @@ struct bridge {
 	/* calls=inserted: has all methods call the bridge, once; false: impossible. NULL: JVMTI reports calls. */
 	bool (*insert_calls)(void);
 	bool (*insert_allocs)(void); /* has all code report what it allocates, once; false: impossible */
+	jmethodID calls[CALL_METHODS_MAX]; /* methods of CALLS_CLASS, which inserted code calls */
+	_Atomic unsigned n_calls;
 	_Atomic bool live, dead;
 	_Atomic bool ending; /* JVM_SHUT_DOWN is being sent: no other event may begin */
 	_Atomic(struct thread *) ender; /* the thread that sends it */
@@ -76,6 +79,8 @@ struct bridge {
 };
 
 extern struct bridge the_bridge;
+
+bool bridge_is_call(jmethodID method); /* one of the_bridge.calls */
 
 /* The JVM is ending: nothing that can be left out is sent any more. */
 static inline bool bridge_is_ending(void)

@@ -85,16 +85,20 @@ static bool is_constructor_of(JNIEnv *env, jobject object, jmethodID method)
 	return is;
 }
 
-/* The inserted call, and an object's constructors: OBJECT_ALLOC shows who made it. */
-static jint frames_of_making(struct thread *t, JNIEnv *env)
+/* How many frames are not the program's doing: an inserted call, and an object's constructors, since OBJECT_ALLOC shows who made it. */
+static jint frames_of_bridge(struct thread *t, JNIEnv *env)
 {
 	enum { CONSTRUCTORS = 64 };
 	jvmtiFrameInfo at[CONSTRUCTORS];
 	jint n = 0, i = 1;
 
-	if (!t || !t->made || (*the_bridge.ti)->GetStackTrace(the_bridge.ti, NULL, 0, CONSTRUCTORS, at, &n))
+	if (!t || !atomic_load(&the_bridge.n_calls) ||
+	    (*the_bridge.ti)->GetStackTrace(the_bridge.ti, NULL, 0, t->made ? CONSTRUCTORS : 1, at, &n))
 		return 0;
-	while (i < n && is_constructor_of(env, t->made, at[i].method))
+	/* In a handler other code may be running: what the agent calls, or loads a class. */
+	if (!n || !bridge_is_call(at[0].method))
+		return 0;
+	while (t->made && i < n && is_constructor_of(env, t->made, at[i].method))
 		i++;
 	return i;
 }
@@ -120,7 +124,7 @@ void trace_get(JVMPI_CallTrace *trace, jint depth)
 			return;
 		carried = thread_mounted(t, env, object);
 	} else {
-		from = frames_of_making(t, env);
+		from = frames_of_bridge(t, env);
 	}
 	if ((*the_bridge.ti)
 		    ->GetStackTrace(the_bridge.ti, carried ? carried : object, from, depth,

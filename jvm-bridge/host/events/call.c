@@ -10,13 +10,14 @@
 
 /*
  * NULL: no events of this thread. A thread that is being attached runs its constructor before JVMTI knows it; a carrier
- * runs code while it changes from one virtual thread to another, when JVMTI must not be called.
+ * runs code while it changes from one virtual thread to another, when JVMTI must not be called; a question to a class
+ * loader is the bridge's own doing.
  */
 static struct thread *event_thread(JNIEnv *env)
 {
 	struct thread *t = thread_find(env);
 
-	if (!thread_may_report(t) || !atomic_load(&t->ref))
+	if (!thread_may_report(t) || t->asking || !atomic_load(&t->ref))
 		return NULL;
 	return thread_is_carrier(t) ? NULL : t;
 }

@@ -5,9 +5,10 @@
  */
 #include "jvm-bridge/host/events/inserted.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
+#include "jvm-bridge/host/events/calls_class.h"
 #include "jvm-bridge/host/events/numbers.h"
 #include "jvm-bridge/host/rewrite/rewrite.h"
 #include "jvm-bridge/host/thread.h"
@@ -18,28 +19,30 @@ static struct {
 	jvmtiEnv *ti;
 	_Atomic unsigned what, failed; /* enum insert: begun, and what came to nothing */
 	_Atomic unsigned asked; /* by how many threads, until one has inserted what all of them want */
-	jclass calls; /* CALLS_CLASS */
-	bool linked; /* its methods are ours */
 	_Atomic unsigned classes, methods; /* that were left out */
 } inserted;
 
 /* Capabilities that JVMs from 8 on give at any time. */
 static bool capabilities_add(jvmtiEnv *ti)
 {
-	const jvmtiCapabilities wanted = {
-		.can_generate_all_class_hook_events = 1, .can_retransform_classes = 1, .can_retransform_any_class = 1};
+	const jvmtiCapabilities wanted = {.can_generate_all_class_hook_events = 1,
+					  .can_retransform_classes = 1,
+					  .can_retransform_any_class = 1,
+					  .can_tag_objects = 1};
 
 	return !(*ti)->AddCapabilities(ti, &wanted);
 }
 
 /* JVMTI's memory, or NULL: the class stays as it is. */
-static unsigned char *rewritten(const unsigned char *data, jint size, jint *new_size)
+static unsigned char *rewritten(JNIEnv *env, jobject loader, const unsigned char *data, jint size, jint *new_size)
 {
 	struct rewriting r;
 	unsigned char *to = NULL;
 	uint32_t first = 0;
 	int bad = rewriting_begin(&r, atomic_load(&inserted.what), data, (size_t)size);
 
+	if (!bad && r.methods && !calls_class_is_found(env, loader))
+		bad = -ENOENT;
 	if (!bad && r.methods) {
 		*new_size = (jint)rewriting_size(&r);
 		if ((r.numbers && !numbers_take(r.numbers, &first)) ||
@@ -71,83 +74,12 @@ static void JNICALL on_class_file_insert(jvmtiEnv *ti, JNIEnv *env, jclass redef
 {
 	unsigned char *to;
 
-	(void)ti, (void)env, (void)redefined, (void)loader, (void)domain;
+	(void)ti, (void)redefined, (void)domain;
 	if (is_left_out(name) || atomic_load(&the_bridge.dead))
 		return;
-	to = rewritten(data, size, new_size);
+	to = rewritten(env, loader, data, size, new_size);
 	if (to)
 		*new_data = to;
-}
-
-/* A reference for good, NULL: the JVM does not define the class. */
-static jclass calls_class_define(JNIEnv *env)
-{
-	struct writer w;
-	jclass klass = NULL, kept;
-
-	if (!calls_class_write(&w))
-		klass = (*env)->DefineClass(env, CALLS_CLASS, NULL, (const jbyte *)w.p, (jsize)w.size);
-	free(w.p);
-	if (!klass)
-		return NULL;
-	kept = (*env)->NewGlobalRef(env, klass);
-	(*env)->DeleteLocalRef(env, klass);
-	return kept;
-}
-
-static void JNICALL on_class_prepare_link(jvmtiEnv *ti, JNIEnv *env, jthread thread, jclass klass)
-{
-	static char entered[] = CALLS_ENTERED, left[] = CALLS_LEFT, caught[] = CALLS_CAUGHT, type[] = CALLS_TYPE;
-	static char allocated[] = CALLS_ALLOCATED, all[] = CALLS_ALLOCATED_ALL, alloc_type[] = CALLS_ALLOC_TYPE;
-	const JNINativeMethod methods[] = {{entered, type, (void *)call_entered},
-					   {left, type, (void *)call_left},
-					   {caught, type, (void *)call_caught},
-					   {allocated, alloc_type, (void *)call_allocated},
-					   {all, alloc_type, (void *)call_allocated_all}};
-
-	(void)ti, (void)thread;
-	if ((*env)->IsSameObject(env, klass, inserted.calls))
-		inserted.linked = !(*env)->RegisterNatives(env, klass, methods, sizeof(methods) / sizeof(*methods));
-}
-
-static void calls_class_initialize(JNIEnv *env)
-{
-	jclass klass = (*env)->FindClass(env, "java/lang/Class");
-	jmethodID for_name =
-		!klass ? NULL :
-			 (*env)->GetStaticMethodID(env, klass, "forName",
-						   "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;");
-	jstring name = for_name ? (*env)->NewStringUTF(env, CALLS_NAME) : NULL;
-
-	if (name)
-		(*env)->CallStaticObjectMethod(env, klass, for_name, name, JNI_TRUE, NULL);
-	(*env)->ExceptionClear(env);
-}
-
-/*
- * From JDK 16 on the JVM warns of native methods that are registered for a class of its own, unless a class of its own
- * does it. Class.forName() does, as far as it can see, if they are registered while it links the class.
- */
-static bool calls_link(JNIEnv *env)
-{
-	jvmtiEnv *ti = inserted.ti;
-	jthread self = NULL;
-
-	if (inserted.calls)
-		return inserted.linked;
-	if ((*env)->PushLocalFrame(env, 16)) {
-		(*env)->ExceptionClear(env);
-		return false;
-	}
-	inserted.calls = calls_class_define(env);
-	if (inserted.calls && !(*ti)->GetCurrentThread(ti, &self) &&
-	    !(*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_PREPARE, self)) {
-		calls_class_initialize(env);
-		(*ti)->SetEventNotificationMode(ti, JVMTI_DISABLE, JVMTI_EVENT_CLASS_PREPARE, self);
-	}
-	(*env)->ExceptionClear(env);
-	(*env)->PopLocalFrame(env, NULL);
-	return inserted.linked;
 }
 
 /* One by one where the JVM refuses to change some of them. */
@@ -158,6 +90,16 @@ static void retransform(const jclass *classes, jint n)
 	for (jint i = 0; n > 1 && i < n; i++)
 		retransform(classes + i, 1);
 	atomic_fetch_add(&inserted.classes, n == 1);
+}
+
+static bool is_found_by_loader(JNIEnv *env, jclass klass)
+{
+	jobject loader = NULL;
+	bool found = !(*inserted.ti)->GetClassLoader(inserted.ti, klass, &loader) && calls_class_is_found(env, loader);
+
+	(*env)->DeleteLocalRef(env, loader);
+	atomic_fetch_add(&inserted.classes, !found);
+	return found;
 }
 
 /*
@@ -172,7 +114,7 @@ static bool is_anonymous(const char *signature)
 	return digits && end[1 + digits] == ';';
 }
 
-static bool is_changed(jclass klass)
+static bool is_changed(JNIEnv *env, jclass klass)
 {
 	jboolean modifiable = JNI_FALSE;
 	char *signature = NULL;
@@ -183,7 +125,7 @@ static bool is_changed(jclass klass)
 		return false;
 	left_out = is_left_out(signature + 1) || is_anonymous(signature); /* behind the L */
 	bridge_free(signature);
-	return !left_out;
+	return !left_out && is_found_by_loader(env, klass);
 }
 
 static bool loaded_change(JNIEnv *env)
@@ -195,7 +137,7 @@ static bool loaded_change(JNIEnv *env)
 	if ((*inserted.ti)->GetLoadedClasses(inserted.ti, &n, &classes) || (*env)->EnsureLocalCapacity(env, 64))
 		return false;
 	for (jint i = 0; i < n; i++) {
-		if (is_changed(classes[i]))
+		if (is_changed(env, classes[i]))
 			classes[kept++] = classes[i];
 		else
 			(*env)->DeleteLocalRef(env, classes[i]);
@@ -211,7 +153,7 @@ static bool loaded_change(JNIEnv *env)
 static bool begin(JNIEnv *env)
 {
 	jthrowable pending = bridge_exception_take(env);
-	bool ok = calls_link(env) &&
+	bool ok = calls_class_link(inserted.ti, env) &&
 		  !(*inserted.ti)
 			   ->SetEventNotificationMode(inserted.ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
 						      NULL) &&

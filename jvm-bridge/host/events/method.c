@@ -8,11 +8,12 @@
 #include "jvm-bridge/host/id.h"
 #include "jvm-bridge/host/thread.h"
 
-static struct thread *event_thread(void)
+/* NULL: not reported. Of the bridge's own doing are inserted calls, and questions to class loaders. */
+static struct thread *event_thread(jmethodID method)
 {
 	struct thread *t = thread_current();
 
-	return thread_may_report(t) ? t : NULL;
+	return thread_may_report(t) && !t->asking && !bridge_is_call(method) ? t : NULL;
 }
 
 /* The receiver of that frame's method. NULL: a static method. */
@@ -43,7 +44,7 @@ void method_entry_send(struct thread *t, JNIEnv *env, jmethodID method, jint dep
 
 void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method)
 {
-	struct thread *t = event_thread();
+	struct thread *t = event_thread(method);
 
 	(void)ti, (void)thread;
 	if (t)
@@ -53,7 +54,7 @@ void JNICALL on_method_entry(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodI
 void JNICALL on_method_exit(jvmtiEnv *ti, JNIEnv *env, jthread thread, jmethodID method, jboolean by_exception,
 			    jvalue value)
 {
-	struct thread *t = event_thread();
+	struct thread *t = event_thread(method);
 	JVMPI_Event e = {.event_type = JVMPI_EVENT_METHOD_EXIT};
 
 	(void)ti, (void)env, (void)thread, (void)by_exception, (void)value;

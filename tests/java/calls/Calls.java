@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Programs for calls=inserted. usage: Calls shapes ROUNDS | overflow | link [MODULE] | virtual SECONDS | cost CALLS
+ * Programs for calls=inserted. usage: Calls shapes ROUNDS | overflow | link [MODULE] | virtual SECONDS | loaders CALLS [LIBRARY] | cost CALLS
  */
 public class Calls {
 	/** Names of all classes of a module, or of rt.jar where there are none. */
@@ -100,6 +100,25 @@ public class Calls {
 			Shapes.round();
 	}
 
+	/** Guests of three loaders: one that knows everything, two that do not; the last is made after the agent began. */
+	static void loaders(int calls, String library) throws Exception {
+		CallsLoader[] all = {new CallsLoader(true), new CallsLoader(false), null};
+		Runnable[] guests = {all[0].make(), all[1].make(), null};
+		if (library != null) {
+			System.load(library);
+			CallsLate.begin();
+		}
+		all[2] = new CallsLoader(false);
+		guests[2] = all[2].make();
+		for (int i = 0; i < all.length; i++) {
+			for (int k = 0; k < calls; k++)
+				guests[i].run();
+			Integer extra = all[i].asked.remove("java.lang.JSamplerCalls");
+			System.out.println("extra " + (extra == null ? 0 : extra));
+			System.out.println("guest " + guests[i].getClass().getDeclaredField("sum").getInt(null) + " asked " + all[i].asked);
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
 		switch (args[0]) {
 		case "shapes": shapes(Integer.parseInt(args[1])); break;
@@ -108,6 +127,7 @@ public class Calls {
 				Shapes.overflow();
 			break;
 		case "link": link(args[1]); break;
+		case "loaders": loaders(Integer.parseInt(args[1]), args.length > 2 ? args[2] : null); break;
 		case "virtual": virtual(Integer.parseInt(args[1])); break;
 		default: cost(Integer.parseInt(args[1]));
 		}

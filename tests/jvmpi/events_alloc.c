@@ -1,4 +1,5 @@
 /* Allocations. */
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/jvmpi/events.h"
@@ -7,12 +8,17 @@ JNIEXPORT void JNICALL Java_Events_allocate(JNIEnv *env, jclass klass, jclass of
 JNIEXPORT jint JNICALL Java_Events_freed(JNIEnv *env, jclass klass);
 
 enum { PLAIN = 30000 + 30 + 40 + 50, INTS = 60, ARRAYS = 70, INNER = 80, NESTED = 160, PLAINS = 30120, TRACED = 3000 };
+enum { WIDES = 90, WIDE = 2 * 11111, PRODUCTS = 110, PRODUCT = 4 * (61 + 62) };
 
 static struct {
-	_Atomic int plain, ints, arrays, bytes, outer, freed;
+	_Atomic int plain, ints, arrays, bytes, wides, products, freed;
 	int wrong_size;
 	jmethodID by_plain, by_arrays; /* the caller of what makes objects; what makes arrays */
 	int wrong_trace;
+	jclass klass; /* Events, and its method that a handler calls */
+	jmethodID nested;
+	bool is_nested;
+	int loaded; /* traces of the class that this loads, which begin with it */
 	struct table live; /* ids of Plain */
 	struct {
 		jobjectID obj_id, class_id;
@@ -37,13 +43,41 @@ static void traces_compare(jmethodID *seen, jmethodID method)
 	*seen = method;
 }
 
+static void alloc_begin(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "Events");
+
+	a.klass = klass ? (*env)->NewGlobalRef(env, klass) : NULL;
+	a.nested = a.klass ? (*env)->GetStaticMethodID(env, a.klass, "nested", "(I)V") : NULL;
+}
+
+/* Code that runs in a handler has traces of its own, and the trace of what the handler is about stays. */
+static void nested_call(JNIEnv *env)
+{
+	a.is_nested = true;
+	if (a.nested)
+		(*env)->CallStaticVoidMethod(env, a.klass, a.nested, 1);
+	a.loaded -= (*env)->ExceptionCheck(env);
+	a.is_nested = false;
+}
+
+static void nested_load(const JVMPI_Event *e)
+{
+	jmethodID first = maker(e, 0);
+	const char *name = first ? events_method(first) : NULL;
+
+	a.loaded += name && !strcmp(name, "nested");
+}
+
 /* On the main thread, between begin() and end(). */
 static void alloc_seen(const JVMPI_Event *e)
 {
 	jint size = e->u.obj_alloc.size;
 
 	if (e->u.obj_alloc.class_id == jvmpi_events.watched[0] && !e->u.obj_alloc.is_array) {
-		if (++a.plain <= TRACED)
+		if (++a.plain == TRACED / 2)
+			nested_call(e->env_id);
+		if (a.plain <= TRACED)
 			traces_compare(&a.by_plain, maker(e, 1));
 		a.wrong_size += size != 16 && size != 24;
 		pthread_mutex_lock(&jvmpi_events.lock);
@@ -56,6 +90,9 @@ static void alloc_seen(const JVMPI_Event *e)
 		  size < 12345 * 4 + 40;
 	if (a.ints == 1)
 		traces_compare(&a.by_arrays, maker(e, 0));
+	a.wides += (e->u.obj_alloc.is_array == JVMPI_BYTE || e->u.obj_alloc.is_array == JVMPI_CHAR) && size > WIDE &&
+		   size < WIDE + 40;
+	a.products += e->u.obj_alloc.is_array == JVMPI_INT && size > PRODUCT && size < PRODUCT + 28;
 	a.bytes += e->u.obj_alloc.is_array == JVMPI_BYTE && size > 33333 && size < 33333 + 40;
 }
 
@@ -71,6 +108,8 @@ static void objects_seen(JVMPI_Event *e, jint type)
 		a.asked.size = e->u.obj_alloc.size;
 	} else if (type == JVMPI_EVENT_OBJECT_ALLOC && jvmpi_events.main && e->env_id == jvmpi_events.main) {
 		alloc_seen(e);
+	} else if (type == JVMPI_EVENT_CLASS_LOAD && a.is_nested && e->env_id == jvmpi_events.main) {
+		nested_load(e);
 	} else if (type == JVMPI_EVENT_OBJECT_FREE) {
 		pthread_mutex_lock(&jvmpi_events.lock);
 		live = table_find(&a.live, e->u.obj_free.obj_id);
@@ -127,6 +166,9 @@ static void objects_end(JNIEnv *env)
 		check("OBJECT_ALLOC", !a.wrong_trace && a.by_plain == a.by_arrays, "%d made by another method",
 		      a.wrong_trace);
 		check("OBJECT_ALLOC", a.bytes == NESTED, "%d arrays of bytes in arrays, not %d", a.bytes, NESTED);
+		check("OBJECT_ALLOC", a.wides == WIDES, "%d arrays of wide strings, not %d", a.wides, WIDES);
+		check("OBJECT_ALLOC", a.products == PRODUCTS, "%d arrays of products, not %d", a.products, PRODUCTS);
+		check("OBJECT_ALLOC", a.loaded == 1, "%d classes loaded in a handler, by its own code", a.loaded);
 	}
 	jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
 	requests_check(env);
@@ -193,4 +235,5 @@ const struct kind kind_eliminated = {
 
 static const jint alloc_types[] = {JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, 0};
 
-const struct kind kind_alloc = {.what = "alloc", .types = alloc_types, .seen = objects_done, .end = objects_end};
+const struct kind kind_alloc = {
+	.what = "alloc", .types = alloc_types, .seen = objects_done, .begin = alloc_begin, .end = objects_end};

@@ -319,6 +319,83 @@ static void allocations(void **state)
 	free(out);
 }
 
+/* iload_0; ifne 8; iconst_1; newarray; pop; 8: return: the frame moves with its instruction. */
+static void allocation_frames(void **state)
+{
+	const struct method m = {52,
+				 .stack = 1,
+				 .locals = 1,
+				 BYTES(0x1a, 0x9a, 0, 7, 0x04, OP_NEWARRAY, 10, 0x57, OP_RETURN),
+				 .frames = BYTES(8),
+				 .n_frames = 1,
+				 .allocs = true};
+	struct reader r;
+	uint8_t *out = changed(&m, &r, 0);
+
+	(void)state;
+	code_is(&r, 2,
+		BYTES(0x1a, 0x9a, 0, 11, 0x04, OP_NEWARRAY, 10, OP_DUP, OP_INVOKESTATIC, 0, ALLOCATED, 0x57,
+		      OP_RETURN));
+	assert_int_equal(read_u2(&r), 0);
+	assert_int_equal(read_u2(&r), 1);
+	is_next(&r, BYTES(0, OLD_CONSTANTS + 14, 0, 0, 0, 5));
+	is_counted(&r, 1, BYTES(251, 0, 12));
+	assert_int_equal(r.at, r.size);
+	free(out);
+}
+
+/* A constant pool that ends with a Methodref, the 6th. */
+static bool is_maker(const char *class_name, const char *name, const char *type)
+{
+	struct writer w = {0};
+	struct class_file c;
+	bool is;
+
+	write_u4(&w, 0xcafebabe);
+	write_u4(&w, 52);
+	write_u2(&w, 7);
+	text(&w, class_name);
+	one(&w, 7, 1);
+	text(&w, name);
+	text(&w, type);
+	two(&w, 12, 3, 4);
+	two(&w, 10, 2, 5);
+	assert_int_equal(class_file_open(&c, w.p, w.size), 0);
+	is = class_names_maker(&c, 6);
+	assert_false(class_names_maker(&c, 5));
+	assert_false(class_names_maker(&c, 7));
+	class_file_done(&c);
+	free(w.p);
+	return is;
+}
+
+/* Methods that C2 of JDK 8 to 15 replaces by an allocation, and some that resemble them. */
+static void makers(void **state)
+{
+	static const char copy[] = "([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;";
+	static const char range[] = "([Ljava/lang/Object;IILjava/lang/Class;)[Ljava/lang/Object;";
+	static const char clone[] = "()Ljava/lang/Object;", product[] = "([II[II[I)[I";
+
+	(void)state;
+	assert_true(is_maker("java/lang/Object", "clone", clone));
+	assert_true(is_maker("[I", "clone", clone));
+	assert_true(is_maker("[[LT;", "clone", clone));
+	assert_true(is_maker("java/util/Arrays", "copyOf", copy));
+	assert_true(is_maker("java/util/Arrays", "copyOfRange", range));
+	assert_true(is_maker("java/lang/reflect/Array", "newArray", "(Ljava/lang/Class;I)Ljava/lang/Object;"));
+	assert_true(is_maker("sun/misc/Unsafe", "allocateInstance", "(Ljava/lang/Class;)Ljava/lang/Object;"));
+	assert_true(is_maker("jdk/internal/misc/Unsafe", "allocateInstance", "(Ljava/lang/Class;)Ljava/lang/Object;"));
+	assert_true(is_maker("jdk/internal/misc/Unsafe", "allocateUninitializedArray0",
+			     "(Ljava/lang/Class;I)Ljava/lang/Object;"));
+	assert_true(is_maker("java/lang/StringUTF16", "toBytes", "([CII)[B"));
+	assert_true(is_maker("java/math/BigInteger", "multiplyToLen", product));
+	assert_true(is_maker("java/math/BigInteger", "implMultiplyToLen", product));
+	assert_false(is_maker("T", "clone", clone));
+	assert_false(is_maker("java/util/Arrays", "copyOf", range));
+	assert_false(is_maker("java/lang/StringUTF16", "toBytes", "(C)[B"));
+	assert_false(is_maker("java/lang/Object", "toString", clone));
+}
+
 /* java.lang.Object's constructor; others are left as they are. */
 static void object_made(void **state)
 {
@@ -472,7 +549,8 @@ int main(void)
 		cmocka_unit_test(simple),      cmocka_unit_test(covered),
 		cmocka_unit_test(constructor), cmocka_unit_test(constructor_frames),
 		cmocka_unit_test(handlers),    cmocka_unit_test(branches),
-		cmocka_unit_test(allocations), cmocka_unit_test(object_made),
+		cmocka_unit_test(allocations), cmocka_unit_test(allocation_frames),
+		cmocka_unit_test(makers),      cmocka_unit_test(object_made),
 		cmocka_unit_test(left_out),    cmocka_unit_test(damaged),
 		cmocka_unit_test(limits),
 	};

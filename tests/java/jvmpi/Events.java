@@ -1,7 +1,9 @@
 import java.lang.reflect.Constructor;
+import java.math.BigInteger;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -196,7 +198,39 @@ public class Events {
 		kept = new Plain();
 	}
 
+	static final char[] WIDE = new char[11_111];
+	static final BigInteger ONES = new BigInteger(1, ones(61)), MORE_ONES = new BigInteger(1, ones(62));
+
+	static byte[] ones(int n) {
+		byte[] all = new byte[4 * n];
+		Arrays.fill(all, (byte) -1);
+		return all;
+	}
+
+	/** Both are made by methods that C2 has its own way for. */
+	static void wide(int n) {
+		kept = new String(WIDE, 0, n);
+	}
+
+	static void product(BigInteger by) {
+		kept = ONES.multiply(by);
+	}
+
+	/** Called by an OBJECT_ALLOC handler: loads a class, and makes what is not reported. */
+	static void nested(int n) {
+		Deeper.kept = new Plain();
+	}
+
+	static class Deeper {
+		static Plain kept;
+	}
+
 	static void alloc() throws Exception {
+		Arrays.fill(WIDE, '\u2014');
+		for (int i = 0; i < 50_000; i++) {
+			wide(3);
+			product(MORE_ONES);
+		}
 		Constructor<Plain> constructor = Plain.class.getDeclaredConstructor();
 		Plain one = new Plain();
 		for (int i = 0; i < 20; i++)
@@ -218,6 +252,10 @@ public class Events {
 			kept = new Plain[7_777];
 		for (int i = 0; i < 80; i++)
 			kept = new byte[1][2][33_333];
+		for (int i = 0; i < 90; i++)
+			wide(WIDE.length);
+		for (int i = 0; i < 110; i++)
+			product(MORE_ONES);
 		kept = null;
 		end();
 		for (int i = 0; i < 1000 && freed() < 30_120; i++) {

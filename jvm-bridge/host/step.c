@@ -38,28 +38,40 @@ static bool is_if(int op)
 	return (op >= IFEQ && op <= IF_ACMPNE) || op == WIDE_IFNULL || op == WIDE_IFNONNULL;
 }
 
-static bool is_branch(const struct steps *s, jint at)
+static const unsigned char *operands(const struct steps *s, jint at)
 {
-	int op = s->code && at < s->size ? s->code[at] : 0;
-
-	return is_if(op) || op == TABLESWITCH || op == LOOKUPSWITCH;
+	return s->code + at + 4 - at % 4;
 }
 
-static bool code_get(struct steps *s, jmethodID method)
+static bool is_switch(const struct steps *s, jint at)
 {
-	if (s->method == method && s->code)
+	const unsigned char *p = operands(s, at);
+	int64_t left = s->size - (p - s->code), n;
+
+	if (s->code[at] == LOOKUPSWITCH)
+		return left >= 8 && (n = s4(p + 4)) >= 0 && left >= 8 + 8 * n;
+	if (s->code[at] != TABLESWITCH || left < 12)
+		return false;
+	n = (int64_t)s4(p + 8) - s4(p + 4) + 1;
+	return n > 0 && left >= 12 + 4 * n;
+}
+
+/* Whoever redefines classes may pass `s->code` by: nothing beyond its end is read. */
+static bool is_branch(const struct steps *s, jint at)
+{
+	return s->code && at >= 0 && at < s->size && (is_if(s->code[at]) || is_switch(s, at));
+}
+
+/* Calls of a method that was redefined begin at 0; those that go on have another jmethodID from then on. */
+static bool code_get(struct steps *s, jmethodID method, jint at)
+{
+	if (s->method == method && s->code && at)
 		return true;
 	bridge_free(s->code);
 	*s = (struct steps){.method = method};
 	if ((*the_bridge.ti)->GetBytecodes(the_bridge.ti, method, &s->size, &s->code))
 		s->code = NULL;
 	return s->code;
-}
-
-/* The verifier has checked that a switch's operands are inside the code. */
-static const unsigned char *operands(const struct steps *s, jint at)
-{
-	return s->code + at + 4 - at % 4;
 }
 
 /* The lowest key with that target; above the highest key: the default. */
@@ -114,7 +126,7 @@ static void step_report(struct thread *t, struct steps *s, jmethodID method, jin
 	s->waits = false;
 	e.u.instruction.method_id = method;
 	e.u.instruction.offset = at;
-	s->waits = code_get(s, method) && is_branch(s, at);
+	s->waits = code_get(s, method, at) && is_branch(s, at);
 	if (s->waits)
 		s->branch = e;
 	else

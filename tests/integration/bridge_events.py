@@ -99,7 +99,8 @@ def refs(jdk, tmp):
 
 
 def steps(jdk, tmp):
-    return run(jdk, tmp, "steps")
+    # Up to JDK 17 -Xcheck:jni counts the references to all classes that inserting calls needs.
+    return [b for b in run(jdk, tmp, "steps", more="calls=inserted,") if "JNI local refs" not in b]
 
 
 def hook(jdk, tmp):

@@ -3,12 +3,15 @@
 
 #include "tests/jvmpi/events.h"
 
+JNIEXPORT void JNICALL Java_Events_redefine(JNIEnv *env, jclass klass);
+
 /* What javac makes of branches(), table(), lookup(): the branch is the third, the second, the second instruction. */
 static struct {
 	int branches, taken, table, lookup, keys, pairs, defaults;
 	int steps; /* of branches() */
 	jint last;
 	int backward;
+	int changed; /* ifs that were true, 6 bytes behind their place in the class file */
 } s;
 
 static void steps_seen(JVMPI_Event *e, jint type)
@@ -36,6 +39,8 @@ static void steps_seen(JVMPI_Event *e, jint type)
 		s.lookup++;
 		s.pairs += e->u.instruction.u.lookupswitch_info.chosen_pair_index;
 		s.defaults += e->u.instruction.u.lookupswitch_info.is_default;
+	} else if (!strcmp(name, "changed") && at == 1 + 6) {
+		s.changed += e->u.instruction.u.if_info.is_true;
 	}
 }
 
@@ -44,6 +49,33 @@ static void steps_begin(JNIEnv *env)
 	(void)env;
 	check("INSTRUCTION_START", jvmpi->EnableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL) == JVMPI_SUCCESS,
 	      "it cannot be enabled");
+}
+
+static void *insert(void *arg)
+{
+	JavaVM *vm = arg;
+	void *env;
+
+	if ((*vm)->AttachCurrentThread(vm, &env, NULL))
+		return NULL;
+	jvmpi->EnableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL);
+	(*vm)->DetachCurrentThread(vm);
+	return NULL;
+}
+
+/* Another thread inserts calls, so that this one takes no step between the two calls of changed(). */
+JNIEXPORT void JNICALL Java_Events_redefine(JNIEnv *env, jclass klass)
+{
+	jmethodID changed = (*env)->GetStaticMethodID(env, klass, "changed", "(I)I");
+	pthread_t thread;
+	JavaVM *vm;
+
+	if (!jvmpi_events.main || !changed || (*env)->GetJavaVM(env, &vm) || pthread_create(&thread, NULL, insert, vm))
+		return;
+	pthread_join(thread, NULL);
+	(*env)->CallStaticIntMethod(env, klass, changed, 1);
+	s.changed -= (*env)->ExceptionCheck(env);
+	jvmpi->DisableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL);
 }
 
 static void steps_end(JNIEnv *env)
@@ -58,6 +90,7 @@ static void steps_end(JNIEnv *env)
 	      s.keys);
 	check("INSTRUCTION_START", s.lookup == 4 && s.pairs == 0 + 1 + 2 + 3 && s.defaults == 1,
 	      "%d lookupswitches, pairs %d, %d by default", s.lookup, s.pairs, s.defaults);
+	check("INSTRUCTION_START", s.changed == 1, "%d of 1 ifs of a method that was changed are true", s.changed);
 }
 
 static const jint step_types[] = {0};

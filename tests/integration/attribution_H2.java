@@ -4,7 +4,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.Statement;
 
-/** The H2 database at work in memory, for ever: java -cp DIR:h2.jar H2. Prints "ready" after a few rounds. */
+/** The H2 database at work in memory, for ever: java -cp DIR:h2.jar H2 [PAUSE_MS]. Prints "ready" after a few rounds. */
 class H2 {
 	static final int CUSTOMERS = 500, ORDERS = 3000;
 
@@ -56,8 +56,8 @@ class H2 {
 	}
 
 	public static void main(String[] args) throws Exception {
-		long sum = 0;
-		try (Connection c = DriverManager.getConnection("jdbc:h2:mem:attribution")) {
+		long sum = 0, pause = args.length > 0 ? Long.parseLong(args[0]) : 0;
+		try (Connection c = DriverManager.getConnection("jdbc:h2:mem:")) {
 			fill(c);
 			for (int i = 0;; i++) {
 				sum += round(c, i);
@@ -65,6 +65,7 @@ class H2 {
 					System.out.println("ready");
 					System.out.flush();
 				}
+				Thread.sleep(pause);
 			}
 		} finally {
 			System.err.println(sum);

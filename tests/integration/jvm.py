@@ -226,7 +226,8 @@ def forget_attach(pid):
 class Jvm:
     """A Java program that prints "ready"; killed when the with-block ends."""
 
-    def __init__(self, jdk, classes, main, args=(), flags=(), env=None, stderr=None):
+    def __init__(self, jdk, classes, main, args=(), flags=(), env=None, stderr=None, who=None):
+        """who: of subprocess.Popen, for another user."""
         # -Xshare:auto and friends are the JVM's business; what the environment adds is not.
         env = {k: v for k, v in (env or os.environ).items()
                if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")}
@@ -234,7 +235,7 @@ class Jvm:
             classes = jar_of(classes)
         self.argv = [str(jdk.home / "bin/java"), *flags, "-cp", str(classes), main, *args]
         self.proc = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0)
+                                     stderr=stderr, env=env, preexec_fn=die_with_parent, bufsize=0, **(who or {}))
         self.pid = self.proc.pid
         self.buffer = b""
 

@@ -145,6 +145,7 @@ struct readers_shared {
 	struct shared_dsos *dsos;
 	struct graph_cache *graphs;
 	struct mem_live_pool *pages;
+	struct unwinder_room *room;
 };
 
 struct readers_shared *readers_shared_new(void)
@@ -156,7 +157,8 @@ struct readers_shared *readers_shared_new(void)
 	s->dsos = shared_dsos_new(READERS_SHARED_BYTES, READERS_FILES_NS);
 	s->graphs = graph_cache_new(GRAPHS_BYTES);
 	s->pages = mem_live_pool_new();
-	if (s->dsos && s->graphs && s->pages)
+	s->room = unwinder_room_new();
+	if (s->dsos && s->graphs && s->pages && s->room)
 		return s;
 	readers_shared_free(s);
 	return NULL;
@@ -169,6 +171,7 @@ void readers_shared_free(struct readers_shared *s)
 	shared_dsos_free(s->dsos);
 	graph_cache_free(s->graphs);
 	mem_live_pool_free(s->pages);
+	unwinder_room_free(s->room);
 	free(s);
 }
 
@@ -177,6 +180,7 @@ void readers_share(struct readers *v, struct readers_shared *s)
 	v->shared = s;
 	modmap_share(v->modmap, s->dsos);
 	mem_live_share(v->mem, s->pages);
+	unwinder_share(v->unwinder, s->room);
 }
 
 struct libjvm {

@@ -76,8 +76,8 @@ void readers_close(struct readers *v);
 /*
  * For readers of several processes in one thread: files that more than one has mapped are read only once
  * (shared_dsos.h). Their memory is taken from READERS_BYTES. Each process has its own time for its look-ups, and each
- * file has as much. The readers share one cache of graphs (attribution.h) and one of pages (mem_live.h). Free it after the
- * readers.
+ * file has as much. The readers share one cache of graphs (attribution.h), one of pages (mem_live.h), and an unwinder's room
+ * (unwinder.h). Free it after the readers.
  */
 #define READERS_SHARED_BYTES (UINT64_C(160) << 20)
 struct readers_shared *readers_shared_new(void); /* NULL: out of memory */

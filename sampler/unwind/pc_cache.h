@@ -7,8 +7,8 @@
 #include "sampler/unwind/flow.h"
 
 /*
- * Remembers what was found out about pcs in generated code, by (pc, code ID). Direct-mapped: a collision costs time,
- * but never gives a wrong answer.
+ * Remembers what was found out about pcs in generated code, by (pc, code ID) of one of several JVMs. Direct-mapped: a
+ * collision costs time, but never gives a wrong answer.
  */
 enum row_class {
 	ROW_COMPLETE, /* the frame is complete: leave by the rule for its kind */
@@ -20,7 +20,7 @@ enum row_class {
 
 struct pc_entry {
 	uint64_t pc;
-	uint32_t code_id;
+	uint32_t code_id, jvm;
 	uint8_t cls; /* enum row_class */
 	struct flow_row row;
 };
@@ -29,6 +29,9 @@ struct pc_cache;
 
 struct pc_cache *pc_cache_new(void); /* NULL: out of memory */
 void pc_cache_free(struct pc_cache *c);
+
+uint32_t pc_cache_join(struct pc_cache *c); /* a number for one JVM, whose code ids are its own */
+void pc_cache_use(struct pc_cache *c, uint32_t jvm); /* the functions below are about this one from now on */
 
 /* The entry of this pc. If !*hit, the caller fills in cls and row. */
 struct pc_entry *pc_cache_get(struct pc_cache *c, uint64_t pc, uint32_t code_id, bool *hit);

@@ -6,13 +6,22 @@
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/step.h"
 #include "sampler/unwind/walker.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/native/modules/modmap.h"
 
+struct unwinder_room {
+	struct flow *flow;
+	struct pc_cache *rows;
+	struct frame_key *frames;
+};
+
 struct unwinder {
 	struct walker w; /* frames, caches and borrowed parts are kept; the rest is set for each walk */
+	struct unwinder_room *own; /* NULL: it is shared */
+	uint32_t jvm; /* its number in the pc_cache */
 	struct mem *mem;
 	struct unwinder_options options;
 	uint64_t now_ns; /* read once for a batch of samples; not later than now */
@@ -23,6 +32,46 @@ enum { MAX_WALKS = 6 };
 
 /* Pages below this are never mapped (vm.mmap_min_addr). */
 enum { LOWEST_PC = 4096 };
+
+struct unwinder_room *unwinder_room_new(void)
+{
+	struct unwinder_room *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->flow = flow_new();
+	r->rows = pc_cache_new();
+	/* Pages take memory only when a walk is deep enough. */
+	r->frames = malloc(WALK_MAX_FRAMES * sizeof(*r->frames));
+	if (r->flow && r->rows && r->frames)
+		return r;
+	unwinder_room_free(r);
+	return NULL;
+}
+
+void unwinder_room_free(struct unwinder_room *r)
+{
+	if (!r)
+		return;
+	flow_free(r->flow);
+	pc_cache_free(r->rows);
+	free(r->frames);
+	free(r);
+}
+
+static void use_room(struct unwinder *u, struct unwinder_room *r)
+{
+	u->w.flow = r->flow;
+	u->w.rows = r->rows;
+	u->w.frames = r->frames;
+	u->jvm = pc_cache_join(r->rows);
+}
+
+void unwinder_share(struct unwinder *u, struct unwinder_room *room)
+{
+	unwinder_room_free(take_ptr(u->own));
+	use_room(u, room);
+}
 
 struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem, struct unwinder_options options)
 {
@@ -36,14 +85,12 @@ struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct me
 	u->w.hs = hs;
 	u->w.arch = options.arch ? options.arch : arch_host();
 	u->w.patterns = options.arch ? options.patterns : patterns_host();
-	u->w.flow = flow_new();
-	u->w.rows = pc_cache_new();
-	/* Pages take memory only when a walk is deep enough. */
-	u->w.frames = malloc(WALK_MAX_FRAMES * sizeof(*u->w.frames));
-	if (!u->w.flow || !u->w.rows || !u->w.frames) {
-		unwinder_free(u);
+	u->own = unwinder_room_new();
+	if (!u->own) {
+		free(u);
 		return NULL;
 	}
+	use_room(u, u->own);
 	return u;
 }
 
@@ -56,9 +103,7 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	flow_free(u->w.flow);
-	pc_cache_free(u->w.rows);
-	free(u->w.frames);
+	unwinder_room_free(u->own);
 	free(u);
 }
 
@@ -231,6 +276,7 @@ void unwinder_walk(struct unwinder *u, const struct raw_sample *s, int32_t ns_ti
 	int end;
 
 	mem_new_sample(u->mem);
+	pc_cache_use(w->rows, u->jvm);
 	end = walk_consistent(u, s, ns_tid);
 	*ret = (struct walk){
 		.frames = w->frames,

@@ -29,11 +29,23 @@ struct unwinder_options {
 	const struct patterns *patterns; /* of the same processor */
 };
 
+/*
+ * What a walk needs for a while, and what is remembered between walks: up to 2 MB. Unwinders that walk in turn, in one
+ * thread, may share it.
+ */
+struct unwinder_room;
+
+struct unwinder_room *unwinder_room_new(void); /* NULL: out of memory */
+void unwinder_room_free(struct unwinder_room *r);
+
 /* All are borrowed. `hs` may be NULL (not a JVM), and set later. `mem`: the target's memory. */
 struct unwinder *unwinder_new(struct modmap *maps, struct hotspot *hs, struct mem *mem,
 			      struct unwinder_options options);
 void unwinder_set_hotspot(struct unwinder *u, struct hotspot *hs);
 void unwinder_free(struct unwinder *u);
+
+/* Uses `room` (borrowed) in place of its own from now on; walks of the others invalidate the frames of this one's. */
+void unwinder_share(struct unwinder *u, struct unwinder_room *room);
 
 /*
  * Walks one sample. `ns_tid`: the thread in the target's own PID namespace (0: unknown). ret->frames is borrowed

@@ -20,6 +20,7 @@
 
 struct fake fake;
 static struct unwinder *unwinder;
+static struct unwinder_room *room; /* of all JVMs in turn: what is known about one is not true of the next */
 static const struct arch *arch;
 static const struct hs_interp_layout *layout;
 static uint8_t native_bytes[0x6000];
@@ -59,6 +60,10 @@ void fake_reset_on(const struct arch *a, const struct patterns *patterns, const 
 	unwinder = unwinder_new((struct modmap *)&fake, (struct hotspot *)&fake, &fake_mem,
 				(struct unwinder_options){.kernel = true, .arch = a, .patterns = patterns});
 	assert_non_null(unwinder);
+	if (!room)
+		room = unwinder_room_new();
+	assert_non_null(room);
+	unwinder_share(unwinder, room);
 	fake_code(1, BLOB_INTERPRETER, 0);
 }
 

@@ -10,15 +10,7 @@
  * ring's end starts at its beginning; a header with SKIP marks the gap. `head` and `tail` count bytes and never wrap.
  * Each side keeps its own position, and reads only the other's from the mapping, which may be shared.
  */
-enum {
-	HEADER = 8,
-	PAGE = 4096,
-	KEPT = 4 << 20,
-	START_OVER = 8 << 20,
-	START_OVER_MESSAGES = 64,
-	START_OVER_SMALL = 1024,
-	ENDS = 4096
-};
+enum { HEADER = 8, PAGE = 4096, START_OVER = 8 << 20, START_OVER_MESSAGES = 64, START_OVER_SMALL = 1024, ENDS = 4096 };
 #define SKIP UINT64_MAX
 
 /* At the beginning of the mapping; the ring follows at ENDS. Each position is on a cache line of its own. */
@@ -37,6 +29,7 @@ struct sample_queue {
 		size_t reserved; /* its room */
 		size_t longest; /* longest message so far, with its header */
 		size_t touched; /* bytes of the ring, from its beginning, that have pages */
+		size_t reuse; /* where it starts over if messages are large */
 	} in;
 	struct { /* the consumer's */
 		_Alignas(64) uint64_t tail;
@@ -61,6 +54,7 @@ static struct sample_queue *new_queue(size_t bytes, int how)
 		return NULL;
 	}
 	*q = (struct sample_queue){.ends = map, .data = (uint8_t *)map + ENDS, .size = bytes};
+	q->in.reuse = START_OVER;
 	return q;
 }
 
@@ -82,6 +76,11 @@ void sample_queue_free(struct sample_queue *q)
 	free(q);
 }
 
+void sample_queue_reuse(struct sample_queue *q, size_t bytes)
+{
+	q->in.reuse = bytes < START_OVER ? bytes : START_OVER;
+}
+
 static size_t padded(size_t len)
 {
 	return HEADER + ((len + 7) & ~(size_t)7);
@@ -95,14 +94,14 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 /*
  * While the consumer keeps up, the same part of the ring is reused, because touching a new page costs more than most
  * messages. Until the consumer has taken the message that starts over, there is only as much room as was used so far.
- * That has to be enough for a while: for 1,024 messages of the longest size, or fewer if that is large.
+ * That has to be enough for a while: for 1,024 messages of the longest size, or fewer if that is large (`reuse`).
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {
 	size_t at = head & (q->size - 1), enough = q->in.longest * START_OVER_SMALL;
 
-	if (enough > START_OVER)
-		enough = START_OVER;
+	if (enough > q->in.reuse)
+		enough = q->in.reuse;
 	if (enough < len * START_OVER_MESSAGES)
 		enough = len * START_OVER_MESSAGES;
 	if (enough > q->size / 2)
@@ -118,7 +117,7 @@ static void free_rest(struct sample_queue *q, size_t at)
 {
 	size_t from = (at + HEADER + PAGE - 1) / PAGE * PAGE;
 
-	if (q->in.touched < from + KEPT)
+	if (q->in.touched < from + q->in.reuse / 2)
 		return;
 	madvise(q->data + from, q->in.touched - from, MADV_DONTNEED);
 	q->in.touched = from;

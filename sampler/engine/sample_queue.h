@@ -19,6 +19,11 @@ struct sample_queue *sample_queue_new(size_t bytes); /* a power of two; NULL: ou
  */
 struct sample_queue *sample_queue_new_shared(size_t bytes);
 void sample_queue_free(struct sample_queue *q); /* this process's end */
+/*
+ * Producer, before it begins: how many bytes are used again and again while the consumer keeps up, if messages are
+ * large. Otherwise 8 MB.
+ */
+void sample_queue_reuse(struct sample_queue *q, size_t bytes);
 
 /*
  * Producer. Room for a message of `len` bytes, contiguous and 8-byte aligned; NULL: full, or longer than a quarter of

@@ -95,6 +95,40 @@ static size_t resident_bytes(void)
 	return n * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* How much of the ring messages of that size use, one after the other. */
+static size_t used_bytes(struct sample_queue *q, size_t len)
+{
+	uintptr_t lowest = UINTPTR_MAX, highest = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		uintptr_t at = (uintptr_t)sample_queue_reserve(q, len);
+		size_t got;
+
+		assert_true(at);
+		lowest = at < lowest ? at : lowest;
+		highest = at > highest ? at : highest;
+		sample_queue_commit(q, len);
+		assert_non_null(sample_queue_peek(q, &got));
+		sample_queue_release(q);
+	}
+	return highest - lowest + len;
+}
+
+/* A consumer that keeps up makes it use a part only. */
+static void test_reuse(void **state)
+{
+	enum { BYTES = 64 << 20, LEN = 10000, REUSE = 1 << 20 };
+	struct sample_queue *q = sample_queue_new(BYTES);
+
+	(void)state;
+	assert_in_range(used_bytes(q, LEN), (8 << 20) - LEN, (8 << 20) + 2 * LEN);
+	sample_queue_free(q);
+	q = sample_queue_new(BYTES);
+	sample_queue_reuse(q, REUSE);
+	assert_in_range(used_bytes(q, LEN), REUSE - LEN, REUSE + 2 * LEN);
+	sample_queue_free(q);
+}
+
 /* A consumer that was held up once does not make the queue hold all of its memory for good. */
 static void test_memory_is_given_back(void **state)
 {
@@ -291,10 +325,15 @@ static void test_producers_end_holds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_and_wrap),          cmocka_unit_test(test_full),
-		cmocka_unit_test(test_too_large_and_abandoned), cmocka_unit_test(test_two_threads),
-		cmocka_unit_test(test_memory_is_given_back),    cmocka_unit_test(test_two_processes),
-		cmocka_unit_test(test_consumers_end_holds),     cmocka_unit_test(test_producers_end_holds),
+		cmocka_unit_test(test_order_and_wrap),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_too_large_and_abandoned),
+		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_memory_is_given_back),
+		cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_consumers_end_holds),
+		cmocka_unit_test(test_producers_end_holds),
+		cmocka_unit_test(test_reuse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@
 
 enum {
 	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
+	QUEUE_REUSED = 1 << 20, /* for each CPU: samples of more than a second, of stacks of 20 KB */
 	BATCH_BYTES = 16 << 20, /* of records that wait to be put in order */
 	PAUSE_MS = 100, /* between two looks at the rings, at most */
 	PIDS = 1 << 22, /* PID_MAX_LIMIT in linux/threads.h */
@@ -295,6 +296,7 @@ static int open_parts(struct perf_host *h, const struct perf_host_options *o, st
 	if (!h->queue || !h->watched || h->wake_fd < 0 || h->ready_fd < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = host_events_open(&h->events, &c, err);
+	sample_queue_reuse(h->queue, h->events.n_cpus * QUEUE_REUSED);
 	h->layout = perf_attr_layout(&h->events.config);
 	return r;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/trim.h"
 #include "symbolizer/native/dso_plt.h"
 #include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/arch.h"
@@ -66,16 +67,19 @@ static void read_relocations(struct dso *d, struct dso_plt *p, const char *name,
 {
 	Elf64_Shdr sh;
 	Elf_Scn *scn = image_section(&d->main, name, &sh);
-	Elf_Data *data = scn && sh.sh_type == SHT_RELA ? image_section_data(&d->main, scn, SECTION_MAX) : NULL;
-	size_t n = data ? data->d_size / sizeof(Elf64_Rela) : 0;
+	size_t len = 0;
+	uint8_t *bytes = scn && sh.sh_type == SHT_RELA ? image_section_copy(&d->main, scn, SECTION_MAX, &len) : NULL;
+	size_t n = len / sizeof(Elf64_Rela);
 
 	for (size_t i = 0; i < n && i < 4 * (size_t)RELOCATIONS_MAX; i++) {
 		Elf64_Rela r;
 
-		memcpy(&r, (const char *)data->d_buf + i * sizeof(r), sizeof(r));
+		memcpy(&r, bytes + i * sizeof(r), sizeof(r));
 		if (!add_relocation(p, &r, numbered))
-			return;
+			break;
 	}
+	if (bytes)
+		image_copy_done(&d->main, bytes, len);
 }
 
 static void read_code(struct dso *d, struct dso_plt *p)
@@ -125,6 +129,7 @@ static struct dso_plt *plt_get(struct dso *d)
 	read_symbols(d, d->plt);
 	read_relocations(d, d->plt, ".rela.plt", true);
 	read_relocations(d, d->plt, ".rela.dyn", false);
+	vec_trim(&d->plt->relocations);
 	if (d->plt->relocations.n)
 		qsort(d->plt->relocations.v, d->plt->relocations.n, sizeof(*d->plt->relocations.v), compare_slot);
 	return d->plt;

@@ -176,13 +176,45 @@ Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret)
 }
 
 /* Only DWARF sections are ever compressed (dwarf_image.c), not the tables read here. */
+static const Elf64_Shdr *plain_section(const struct image *im, Elf_Scn *scn, uint64_t max)
+{
+	const Elf64_Shdr *sh = elf64_getshdr(scn);
+
+	return sh && sh->sh_type != SHT_NOBITS && !(sh->sh_flags & SHF_COMPRESSED) && sh->sh_size <= max &&
+			       sh->sh_size <= im->size ?
+		       sh :
+		       NULL;
+}
+
+uint8_t *image_section_copy(struct image *im, Elf_Scn *scn, uint64_t max, size_t *ret_len)
+{
+	const Elf64_Shdr *sh = plain_section(im, scn, max);
+	uint8_t *bytes;
+
+	if (!sh || !sh->sh_size || !take(im, sh->sh_size))
+		return NULL;
+	bytes = malloc(sh->sh_size);
+	if (bytes && image_read(im, sh->sh_offset, bytes, sh->sh_size)) {
+		*ret_len = sh->sh_size;
+		return bytes;
+	}
+	image_copy_done(im, bytes, sh->sh_size);
+	return NULL;
+}
+
+void image_copy_done(struct image *im, uint8_t *bytes, size_t len)
+{
+	free(bytes);
+	im->held -= len;
+	budget_give(im->budget, len);
+}
+
 Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max)
 {
-	Elf64_Shdr *sh = elf64_getshdr(scn);
+	const Elf64_Shdr *sh = plain_section(im, scn, max);
 	Elf_Data *data;
 
-	if (!sh || sh->sh_type == SHT_NOBITS || (sh->sh_flags & SHF_COMPRESSED) || sh->sh_size > max ||
-	    sh->sh_size > im->size || !take(im, im->fd >= 0 ? sh->sh_size : 0))
+	if (!sh || !take(im, im->fd >= 0 ? sh->sh_size : 0))
 		return NULL;
 	data = elf_rawdata(scn, NULL);
 	return data && data->d_buf && data->d_size ? data : NULL;

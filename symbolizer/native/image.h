@@ -48,6 +48,9 @@ const char *image_section_name(struct image *im, const Elf64_Shdr *sh); /* NULL:
 Elf_Scn *image_section(struct image *im, const char *name, Elf64_Shdr *ret);
 /* The bytes of a section, borrowed. NULL: none, unreadable, compressed, or larger than `max` or the budget allows. */
 Elf_Data *image_section_data(struct image *im, Elf_Scn *scn, uint64_t max);
+/* The same for what is needed only for a while: image_copy_done() frees it. NULL: unreadable, or larger than `max`. */
+uint8_t *image_section_copy(struct image *im, Elf_Scn *scn, uint64_t max, size_t *ret_len);
+void image_copy_done(struct image *im, uint8_t *bytes, size_t len);
 /* Copies the build-id to `dst` and returns its length; 0: none. */
 size_t image_build_id(struct image *im, uint8_t *dst, size_t max);
 

@@ -18,6 +18,7 @@
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/base/tid_map.h"
+#include "symbolizer/base/trim.h"
 #include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 
@@ -89,7 +90,13 @@ static void test_vec(void **state)
 	assert_int_equal(v.v[999], 999);
 	assert_int_equal(v.v[1000], 7);
 	assert_int_equal(v.v[1002], 7);
+	vec_trim(&v);
+	assert_int_equal(v.cap, 1003);
+	assert_int_equal(v.v[1002], 7);
+	assert_true(vec_push(&v, 8));
+	assert_int_equal(v.v[1003], 8);
 	vec_done(&v);
+	vec_trim(&v);
 	assert_null(v.v);
 }
 

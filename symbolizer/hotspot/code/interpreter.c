@@ -65,6 +65,13 @@ static enum stub_role role_of(const char *description)
 	return strstr(description, "deoptimization entry") ? STUB_DEOPT_ENTRY : STUB_OTHER;
 }
 
+static void shrink_codelets(struct interpreter *interp)
+{
+	struct codelet *v = realloc(interp->codelets, interp->n * sizeof(*v));
+
+	interp->codelets = v ? v : interp->codelets;
+}
+
 static int codelets_read(struct code_cache *cache, const struct queue *q)
 {
 	struct interpreter *interp = &cache->interpreter;
@@ -77,6 +84,8 @@ static int codelets_read(struct code_cache *cache, const struct queue *q)
 	if (!cache->jvm->l.codelet_size.ok || !cache->jvm->l.size.codelet)
 		return 0;
 	interp->n = codelets_walk(cache->jvm, q, interp->codelets, at);
+	if (interp->n)
+		shrink_codelets(interp);
 	cstrs_read(cache->jvm->mem, at, interp->n, &cache->jvm->arena, texts);
 	for (size_t i = 0; i < interp->n; i++) {
 		interp->codelets[i].description = texts[i] && texts[i][0] ? texts[i] : "Interpreter";

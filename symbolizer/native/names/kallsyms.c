@@ -13,6 +13,7 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
 #include "symbolizer/base/sorted.h"
+#include "symbolizer/base/trim.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/native/names/suffix.h"
 
@@ -201,6 +202,8 @@ static int read_on(struct kallsyms *k, uint64_t addr)
 	if (n < 0)
 		k->syms.n = 0;
 	sort_and_merge(k);
+	vec_trim(&k->syms);
+	buf_trim(&k->names);
 	free(take_ptr(k->text));
 	return (int)n;
 }

@@ -4,6 +4,7 @@
 #include "symbolizer/base/address_sort.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/sorted.h"
+#include "symbolizer/base/trim.h"
 #include "symbolizer/native/names/symbol_table.h"
 
 /* NAME_BYTES: an entry in a growing vector, and its slots. */
@@ -86,6 +87,7 @@ void symbol_table_finish(struct symbol_table *t)
 		return;
 	address_sort(t->syms.v, t->syms.n, sizeof(*t->syms.v)); /* by start */
 	settle(t);
+	vec_trim(&t->syms);
 	set_reach(t->syms.v, t->syms.n);
 }
 

@@ -404,6 +404,7 @@ int day_commit(struct day *d, struct err *err)
 		d->begun = false;
 		dictionary_forget(d->dict);
 	}
+	pack_rest(d->pack);
 	return r;
 }
 

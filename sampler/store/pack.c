@@ -1,6 +1,7 @@
 #include "sampler/store/pack.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -8,7 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 
 struct pack {
-	ZSTD_CCtx *to;
+	ZSTD_CCtx *to; /* NULL: not needed at present */
 	ZSTD_DCtx *from;
 };
 
@@ -18,11 +19,10 @@ struct pack *pack_new(void)
 
 	if (!p)
 		return NULL;
-	p->to = ZSTD_createCCtx();
 	p->from = ZSTD_createDCtx();
-	if (p->to && p->from && !ZSTD_isError(ZSTD_CCtx_setParameter(p->to, ZSTD_c_checksumFlag, 1)))
+	if (p->from)
 		return p;
-	pack_free(p);
+	free(p);
 	return NULL;
 }
 
@@ -35,12 +35,28 @@ void pack_free(struct pack *p)
 	free(p);
 }
 
+void pack_rest(struct pack *p)
+{
+	ZSTD_freeCCtx(take_ptr(p->to));
+}
+
+static bool begin_adding(struct pack *p)
+{
+	if (p->to)
+		return true;
+	p->to = ZSTD_createCCtx();
+	if (p->to && !ZSTD_isError(ZSTD_CCtx_setParameter(p->to, ZSTD_c_checksumFlag, 1)))
+		return true;
+	pack_rest(p);
+	return false;
+}
+
 int pack_add(struct pack *p, const struct buf *plain, struct buf *ret)
 {
 	size_t bound = ZSTD_compressBound(plain->len), n;
 	CLEANUP(free_at_exit) char *frame = malloc(bound);
 
-	if (!frame || plain->failed)
+	if (!frame || plain->failed || !begin_adding(p))
 		return -ENOMEM;
 	n = ZSTD_compress2(p->to, frame, bound, plain->data, plain->len);
 	if (ZSTD_isError(n))

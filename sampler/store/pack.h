@@ -10,6 +10,8 @@ struct pack;
 
 struct pack *pack_new(void); /* NULL: out of memory */
 void pack_free(struct pack *p);
+/* Gives back the memory that compressing takes, 0.8 MB: the next pack_add() allocates it again. */
+void pack_rest(struct pack *p);
 
 /* Appends `plain`, compressed as one frame, to *ret. 0 or -ENOMEM. */
 int pack_add(struct pack *p, const struct buf *plain, struct buf *ret);

@@ -344,7 +344,7 @@ static void too_many_requests_hold_up_no_sample(void **state)
 	assert_int_equal(open_tracer(&w, NULL), 0);
 	assert_int_equal(suspend_tracer_start(w.tracer, NULL), 0);
 	assert_int_equal(pthread_create(&t, NULL, flood, &w), 0);
-	assert_int_equal(take_samples(&w, 50), 50);
+	assert_true(take_samples(&w, 50) >= 50);
 	suspend_tracer_stop(w.tracer);
 	wait_until_done(&w);
 	atomic_store(&w.enough, true);

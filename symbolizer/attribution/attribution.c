@@ -16,6 +16,7 @@
 enum {
 	CACHE_BYTES = 64 << 20,
 	PREPARE_MAX = 64, /* loops without evidence in one graph */
+	PREPARED_MAX = 4096, /* ids of code */
 	GAP_MAX = 16, /* most bytes between an instruction and a pc attributed to it */
 };
 
@@ -276,7 +277,9 @@ void attribution_prepare(struct attribution *a, const struct code *code)
 void attribution_keep(struct attribution *a, struct hotspot *hs)
 {
 	env_cache_keep(a->known, hs);
-	u64map_done(&a->prepared); /* ids would pile up; those still in use are prepared again, mostly from the cache */
+	/* Ids would pile up. Those still in use are prepared again, which takes a graph that may not be in the cache. */
+	if (a->prepared.n > PREPARED_MAX)
+		u64map_done(&a->prepared);
 }
 
 /* -1: the pc is not in the graph. */

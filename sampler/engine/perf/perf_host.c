@@ -28,11 +28,14 @@ enum {
 	QUEUE_REUSED = 1 << 20, /* for each CPU: samples of more than a second, of stacks of 20 KB */
 	BATCH_BYTES = 16 << 20, /* of records that wait to be put in order */
 	PAUSE_MS = 100, /* between two looks at the rings, at most */
+	PAUSE_CALM_MS = 300, /* if no process is new */
 	PIDS = 1 << 22, /* PID_MAX_LIMIT in linux/threads.h */
 	KERNEL_MAX = 1024,
 	DOUBTFUL = 256 << 10, /* bytes of a stack beyond its copy that are not to be read, if its end is not known */
 };
 #define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
+#define NEW_NS                                                                                                         \
+	UINT64_C(30000000000) /* a process may soon end, or replace its code, until it has been watched that long */
 
 struct perf_host {
 	struct host_events events;
@@ -46,6 +49,7 @@ struct perf_host {
 	struct record_order records; /* of this round and of the one before */
 	bool from_samples; /* the ring that is being read */
 	_Atomic uint64_t *watched; /* one bit for each PID */
+	_Atomic uint64_t new_ns; /* when one was last added; CLOCK_MONOTONIC */
 	pthread_t thread;
 	bool started;
 	int wake_fd, ready_fd; /* for the thread; for the consumer */
@@ -242,11 +246,17 @@ static void resize(struct perf_host *h)
 		log_debug("stack copies have %u bytes", (unsigned)to);
 }
 
+/* Samples that are walked together need fewer reads of their target's memory. */
+static uint32_t longest_pause(const struct perf_host *h)
+{
+	return clock_monotonic_ns() - atomic_load(&h->new_ns) < NEW_NS ? PAUSE_MS : PAUSE_CALM_MS;
+}
+
 /* Rings of samples end the pause when a quarter is full; what others make the kernel tell does not. */
 static void wait_rings(struct perf_host *h, struct pollfd *fds)
 {
 	size_t n = h->events.n_cpus;
-	struct timespec pause = perf_pause(&h->random, PAUSE_MS);
+	struct timespec pause = perf_pause(&h->random, longest_pause(h));
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = (struct pollfd){.fd = h->events.fds[i], .events = POLLIN};
@@ -347,10 +357,12 @@ void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 
 	if (pid <= 0 || pid >= PIDS)
 		return;
-	if (on)
+	if (on) {
 		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
-	else
+		atomic_store(&h->new_ns, clock_monotonic_ns());
+	} else {
 		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
+	}
 }
 
 int perf_host_start(struct perf_host *h, struct err *err)

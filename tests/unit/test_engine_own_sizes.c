@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "sampler/engine/perf/events/thread_stacks.h"
+#include "sampler/engine/perf/copies/thread_stacks.h"
 #include "sampler/engine/perf/quiet_cpu.h"
 
 #define MS UINT64_C(1000000)

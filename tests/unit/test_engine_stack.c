@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf/events/stack_rest.h"
-#include "sampler/engine/perf/stack_size.h"
+#include "sampler/engine/perf/copies/stack_rest.h"
+#include "sampler/engine/perf/copies/stack_size.h"
 #include "sampler/engine/perf/wake_mode.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/target/proc.h"

@@ -8,9 +8,9 @@
 
 #include "sampler/engine/engine_deliver.h"
 #include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/copies/stack_size.h"
 #include "sampler/engine/perf/events/perf_explain.h"
 #include "sampler/engine/perf/events/shared_events.h"
-#include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "sampler/engine/engine_thread.h"
+#include "sampler/engine/perf/copies/stack_rest.h"
+#include "sampler/engine/perf/copies/stack_size.h"
 #include "sampler/engine/perf/events/host_events.h"
-#include "sampler/engine/perf/events/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/perf_pause.h"
 #include "sampler/engine/perf/rings/perf_record.h"
 #include "sampler/engine/perf/rings/record_order.h"
-#include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/sample_queue.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"

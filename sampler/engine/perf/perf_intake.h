@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "sampler/engine/engine.h"
-#include "sampler/engine/perf/events/stack_rest.h"
+#include "sampler/engine/perf/copies/stack_rest.h"
 #include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/perf_thin.h"
 #include "sampler/engine/perf/rings/perf_record.h"

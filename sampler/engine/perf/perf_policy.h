@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/engine/perf/copies/stack_size.h"
+#include "sampler/engine/perf/copies/thread_stacks.h"
 #include "sampler/engine/perf/event_choice.h"
-#include "sampler/engine/perf/events/thread_stacks.h"
 #include "sampler/engine/perf/perf_thin.h"
-#include "sampler/engine/perf/stack_size.h"
 #include "sampler/engine/perf/wake_mode.h"
 
 struct engine_options;

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/engine/perf/copies/thread_stacks.h"
 #include "sampler/engine/perf/events/family.h"
-#include "sampler/engine/perf/events/thread_stacks.h"
 #include "symbolizer/target/proc.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/engine/perf/events/stack_rest.h"
+#include "sampler/engine/perf/copies/stack_rest.h"
 #include "symbolizer/base/map.h"
 
 struct budget;

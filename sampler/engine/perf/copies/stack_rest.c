@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/events/stack_rest.h"
+#include "sampler/engine/perf/copies/stack_rest.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

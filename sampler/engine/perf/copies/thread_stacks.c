@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/events/thread_stacks.h"
+#include "sampler/engine/perf/copies/thread_stacks.h"
 
 enum {
 	SIZE_MIN = 4096,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/engine/perf/events/thread_stats.h"
+#include "sampler/engine/perf/copies/thread_stats.h"
 
 struct budget;
 struct maps;

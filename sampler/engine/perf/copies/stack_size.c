@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/stack_size.h"
+#include "sampler/engine/perf/copies/stack_size.h"
 
 #include <string.h>
 

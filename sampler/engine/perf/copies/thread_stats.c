@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/events/thread_stats.h"
+#include "sampler/engine/perf/copies/thread_stats.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -112,6 +112,18 @@ def loaders(jdk, tmp):
     return bad
 
 
+def archive(jdk, tmp):
+    """In a JVM that writes an AOT cache, no class is changed; this agent then does not start."""
+    if jdk.major < 25:
+        return []
+    with bridge.Java(jdk, tmp, ["-XX:AOTCacheOutput=" + os.path.join(tmp, "cache.aot"),
+                                bridge.hosted(bridge.agent("calls"), "count " + os.path.join(tmp, "report"), "calls=inserted,")]) as java:
+        status, said = java.proc.wait(bridge.DONE), java.errors()
+    if status == 1 and "calls=inserted: classes are not changed in a JVM that writes an AOT cache" in said:
+        return []
+    return ["exit status %d: %s" % (status, said[-2000:])]
+
+
 def both(jdk, tmp):
     """By JVMTI's events, with OBJECT_ALLOC: what the bridge inserts or calls itself is not reported."""
     program = ["shapes", str(ROUNDS)]
@@ -187,7 +199,7 @@ def cost(jdk, tmp):
     return []
 
 
-CASES = (counts, compiled, overflow, link, virtual, loaders, both, methods, attached, refused, javac, cost)
+CASES = (counts, compiled, overflow, link, virtual, loaders, archive, both, methods, attached, refused, javac, cost)
 
 if __name__ == "__main__":
     sys.exit(bridge.run_cases(__doc__, CASES, only_named=(cost,)))

@@ -150,17 +150,34 @@ static bool loaded_change(JNIEnv *env)
 	return true;
 }
 
-static bool begin(JNIEnv *env)
+/* Changed classes must not be in it: JDK 25 crashes when it writes one (ArchiveBuilder::record_regenerated_object). */
+static bool writes_archive(JNIEnv *env)
+{
+	jclass klass = (*env)->FindClass(env, "jdk/internal/misc/CDS"); /* from JDK 16 on */
+	jmethodID dumps = klass ? (*env)->GetStaticMethodID(env, klass, "isDumpingArchive", "()Z") : NULL;
+	bool yes = dumps && (*env)->CallStaticBooleanMethod(env, klass, dumps);
+
+	(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, klass);
+	return yes;
+}
+
+/* NULL, or why not. */
+static const char *begin(JNIEnv *env)
 {
 	jthrowable pending = bridge_exception_take(env);
-	bool ok = calls_class_link(inserted.ti, env) &&
-		  !(*inserted.ti)
-			   ->SetEventNotificationMode(inserted.ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
-						      NULL) &&
-		  loaded_change(env);
+	const char *why = "the JVM does not let classes be changed";
 
+	if (writes_archive(env))
+		why = "classes are not changed in a JVM that writes an AOT cache or a CDS archive";
+	else if (calls_class_link(inserted.ti, env) &&
+		 !(*inserted.ti)
+			  ->SetEventNotificationMode(inserted.ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+						     NULL) &&
+		 loaded_change(env))
+		why = NULL;
 	bridge_exception_put(env, pending);
-	return ok;
+	return why;
 }
 
 /*
@@ -171,6 +188,7 @@ static bool insert(unsigned what, const char *name)
 {
 	JNIEnv *env = bridge_env();
 	unsigned asked = 1;
+	const char *why;
 
 	if (!env)
 		return false;
@@ -178,10 +196,10 @@ static bool insert(unsigned what, const char *name)
 		return !(atomic_load(&inserted.failed) & what);
 	if (atomic_fetch_add(&inserted.asked, 1))
 		return true;
-	while (begin(env))
+	while (!(why = begin(env)))
 		if (atomic_compare_exchange_strong(&inserted.asked, &asked, 0))
 			return true;
-	bridge_say("%s: the JVM does not let classes be changed", name);
+	bridge_say("%s: %s", name, why);
 	atomic_store(&inserted.failed, atomic_load(&inserted.what));
 	atomic_store(&inserted.asked, 0);
 	return false;

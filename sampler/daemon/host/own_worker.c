@@ -105,12 +105,19 @@ static void divide(struct own_workers *w, size_t parts, uint64_t aside)
 	if (!parts || all < aside)
 		return;
 	part = (all - aside) / parts;
-	for (size_t i = 0; i < OWN_WORKERS_MAX; i++)
-		if (w->granted[i] && spare(w, i) > part)
-			take_back(w, i, spare(w, i) - part);
-	for (size_t i = 0; i < OWN_WORKERS_MAX; i++)
-		if (w->granted[i] && spare(w, i) < part && w->rest > aside)
-			give(w, i, part - spare(w, i));
+	/* Each is read once, since a worker could change it meanwhile. */
+	for (size_t i = 0; i < OWN_WORKERS_MAX; i++) {
+		uint64_t has = w->granted[i] ? spare(w, i) : 0;
+
+		if (has > part)
+			take_back(w, i, has - part);
+	}
+	for (size_t i = 0; i < OWN_WORKERS_MAX; i++) {
+		uint64_t has = w->granted[i] ? spare(w, i) : part;
+
+		if (has < part && w->rest > aside)
+			give(w, i, part - has);
+	}
 }
 
 void own_workers_divide(struct own_workers *w)

@@ -1,6 +1,7 @@
 #include "sampler/engine/perf/perf_policy.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,7 @@ static void reopen(struct perf_policy *p)
 	bool each = wakes_each(p), own = p->own_changed;
 	int r = try_reopen(p, size);
 	uint64_t now = clock_monotonic_ns();
+	char who[32] = "";
 
 	if (p->resize_to)
 		stack_size_changed(&p->size, size, r == 0, now);
@@ -231,8 +233,10 @@ static void reopen(struct perf_policy *p)
 		p->divisor = (uint32_t)(p->period / perf_attach_config(p->attach)->period);
 		log_info("sampling events stay as they are: %s", strerror(-r));
 	} else {
-		log_info("process %d: stack copy %s %u bytes, %s, events on %s%s", (int)proc_pid(p->proc),
-			 own ? "<=" : "of", size, each ? "each sample read at once" : "samples read in batches",
+		if (perf_attach_can_share(p->attach)) /* one of several targets */
+			snprintf(who, sizeof(who), "PID %d: ", (int)proc_pid(p->proc));
+		log_info("%sstack copy %s %u bytes, %s, events on %s%s", who, own ? "<=" : "of", size,
+			 each ? "each sample read at once" : "samples read in batches",
 			 on_names[perf_attach_by_thread(p->attach) ? PERF_ON_THREADS : p->on],
 			 p->shares ? " (one set for all targets)" : "");
 	}

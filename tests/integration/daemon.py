@@ -64,9 +64,9 @@ class Daemon:
         self.store = os.path.join(tmp, "store")
         self.log = os.path.join(tmp, "log")
         for d in (self.store, os.path.join(tmp, "run")):
-            os.mkdir(d)
-        if ROOT:
-            os.chown(self.store, OWNER, OWNER)
+            os.makedirs(d, exist_ok=True)
+        for path in (self.store, *pathlib.Path(self.store).iterdir()) if ROOT else ():
+            os.chown(path, OWNER, OWNER)
         os.chmod(tmp, 0o755)
         conf = os.path.join(tmp, "jsampler.conf")
         pathlib.Path(conf).write_text("[sampling]\n%s\n[store]\ndirectory = %s\nuser = %d\n[http]\nsocket = %s/run/s.sock\n%s" % (

@@ -26,50 +26,18 @@ import time
 
 import jvm
 import on_cpu
+from tries import ahead, check, failures, tried
 
 CPUS = os.cpu_count()
-failures = []
-
-
-def check(ok, what):
-    print(("ok      " if ok else "FAILED  ") + what, flush=True)
-    if not ok:
-        failures.append(what)
-
-
-def tried(scenario, *args):
-    """Right in one of three tries. Of a sanitizer build, numbers say how slow it is: they are printed only."""
-    if jvm.SANITIZED:
-        before = len(failures)
-        scenario(*args)
-        del failures[before:]
-        return
-    for left in reversed(range(jvm.TRIES)):
-        before = len(failures)
-        scenario(*args)
-        if len(failures) == before or not left:
-            return
-        print("again: %d checks failed" % (len(failures) - before), flush=True)
-        del failures[before:]
 
 
 class Load:
     """A running engine_load, ahead of other work on the machine: few samples decide little."""
 
-    @staticmethod
-    def _before_exec():
-        os.nice(-10)
-        os.setsid()  # nice values count within an autogroup, autogroups have their own (sched(7))
-        try:
-            with open("/proc/self/autogroup", "w") as f:
-                f.write("-10")
-        except OSError:
-            pass
-
     def __init__(self, scenario, threads=2, seconds=600, before=()):
         self.popen = subprocess.Popen([*before, LOAD, scenario, str(threads), str(seconds)],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      preexec_fn=self._before_exec)
+                                      preexec_fn=ahead)
         self.popen.stdout.readline()  # "ready"
         self.pid = self.popen.pid
 

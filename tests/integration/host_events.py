@@ -13,29 +13,10 @@ import tempfile
 
 import jvm
 import on_cpu
+from tries import check, failures, tried
 
 CPUS = os.cpu_count()
 PROBE, LOAD = sys.argv[1], sys.argv[2]
-failures = []
-
-
-def check(ok, what):
-    print(("ok      " if ok else "FAILED  ") + what, flush=True)
-    if not ok:
-        failures.append(what)
-
-
-def tried(scenario):
-    """Right in one of three tries: beside other work, the machine decides."""
-    for left in reversed(range(jvm.TRIES)):
-        before = len(failures)
-        scenario()
-        if len(failures) == before or not left or jvm.SANITIZED:
-            break
-        print("again: %d checks failed" % (len(failures) - before), flush=True)
-        del failures[before:]
-    if jvm.SANITIZED:
-        del failures[before:]
 
 
 def start(*args):

@@ -16,42 +16,16 @@ import time
 
 import jvm
 import on_cpu
+from tries import ahead, check, failures, tried
 
 CPUS = os.cpu_count()
 PROBE, LOAD = sys.argv[1], sys.argv[2]
 WARM = 3  # the first samples of a target wake their reader, for which it has events of its own
-failures = []
 
 
-def check(ok, what):
-    print(("ok      " if ok else "FAILED  ") + what, flush=True)
-    if not ok:
-        failures.append(what)
-
-
-def tried(scenario):
-    """Right in one of three tries: beside other work, the machine decides."""
-    for left in reversed(range(jvm.TRIES)):
-        before = len(failures)
-        scenario()
-        if len(failures) == before or not left or jvm.SANITIZED:
-            break
-        print("again: %d checks failed" % (len(failures) - before), flush=True)
-        del failures[before:]
-    if jvm.SANITIZED:
-        del failures[before:]
-
-
-def ahead():
-    """Of other work on the machine: few samples decide little."""
+def begin():
     jvm.die_with_parent()
-    os.nice(-10)
-    os.setsid()  # nice values count within an autogroup, autogroups have their own (sched(7))
-    try:
-        with open("/proc/self/autogroup", "w", encoding="ascii") as f:
-            f.write("-10")
-    except OSError:
-        pass
+    ahead()
 
 
 class Loads:
@@ -59,7 +33,7 @@ class Loads:
 
     def __init__(self, *scenarios, before=()):
         self.all = [subprocess.Popen([*before, LOAD, *map(str, s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     preexec_fn=ahead) for s in scenarios]
+                                     preexec_fn=begin) for s in scenarios]
         for p in self.all:
             p.stdout.readline()  # "ready"
         self.pids = [p.pid for p in self.all]

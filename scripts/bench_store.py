@@ -18,12 +18,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
 import attribution  # noqa: E402
+import daemon  # noqa: E402
 import jvm  # noqa: E402
+from bench_rows import finish, row  # noqa: E402
 
 BYTES_BAR = 2e9
 PAGES = (("1h", 0.2), ("1d", 0.5), ("30d", 1.0))  # the range, the bar in seconds
 TRIES = 5
-OWNER = 61234  # of the history
 
 
 def record(o, tmp):
@@ -63,39 +64,19 @@ def page(socket, age, service):
     return float(seconds), int(size)
 
 
-def show(what, value, bar, ok):
-    print("| %s | %s | %s | %s |" % (what, value, bar, "holds" if ok else "FAILS"), flush=True)
-    return ok
-
-
-def serve(tmp, store):
-    """A daemon that samples nothing, and the socket on which it answers."""
-    run, conf = os.path.join(tmp, "run"), os.path.join(tmp, "jsampler.conf")
-    os.mkdir(run)
-    for path in (store, *pathlib.Path(store).iterdir()):
-        os.chown(path, OWNER, OWNER)
-    os.chmod(tmp, 0o755)
-    pathlib.Path(conf).write_text("[store]\ndirectory = %s\nuser = %d\n[http]\nsocket = %s/s.sock\n[rule none]\npid = *\nsample = no\n" % (
-        store, OWNER, run))
-    d = subprocess.Popen([jvm.jsampler_path(), "daemon", "--config", conf], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                         preexec_fn=jvm.die_with_parent)
-    jvm.wait_until(lambda: os.path.exists(run + "/s.sock"), 20)
-    return d, run + "/s.sock"
-
-
-def measure_pages(tmp, store):
-    ok = True
-    d, socket = serve(tmp, store)
+def measure_pages(tmp, targets):
+    """By a daemon that samples nothing."""
+    d = daemon.Daemon(tmp, rules="[rule none]\npid = *\nsample = no\n")
     try:
+        socket = os.path.join(tmp, "run/s.sock")
+        jvm.wait_until(lambda: os.path.exists(socket), 20)
         for age, bar in PAGES:
-            times = [page(socket, age, "service-%d" % (n % 4)) for n in range(TRIES)]
+            times = [page(socket, age, "service-%d" % (n % targets)) for n in range(TRIES)]
             middle = statistics.median(t for t, _ in times)
-            ok &= show("a page of %s of one target" % age, "%.2f s (%s), %d KB" % (
+            row("a page of %s of one target" % age, "%.2f s (%s), %d KB" % (
                 middle, ", ".join("%.2f" % t for t, _ in times), times[0][1] // 1000), "%.1f s" % bar, middle <= bar)
     finally:
-        d.terminate()
-        d.wait(30)
-    return ok
+        d.stop()
 
 
 def main():
@@ -110,6 +91,7 @@ def main():
     p.add_argument("--samples", type=int, default=490, help="of each target in 10 s: 490 are one busy CPU at 49 Hz")
     p.add_argument("--keep", metavar="DIR", help="keeps the recordings there")
     o = p.parse_args()
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as tmp:
         store = os.path.join(tmp, "store")
         os.mkdir(store)
@@ -117,17 +99,15 @@ def main():
         if o.keep:
             for f in profiles:
                 shutil.copy(f, o.keep)
-        began = time.monotonic()
         subprocess.run([str(jvm.build_dir() / "tests/integration/store_month"), store, str(o.targets), str(o.days), str(o.samples), *profiles],
                        check=True)
         taken = sizes(store)
-        print("filled in %.0f s\n\n| what | measured | bar | |\n| --- | --- | --- | --- |" % (time.monotonic() - began), flush=True)
-        ok = show("%d days of %d targets, %d samples each in 10 s" % (o.days, o.targets, o.samples), "%.2f GB: %s" % (
+        row("%d days of %d targets, %d samples each in 10 s" % (o.days, o.targets, o.samples), "%.2f GB: %s" % (
             sum(taken.values()) / 1e9, ", ".join("%s %.0f MB" % (k, v / 1e6) for k, v in sorted(taken.items()))), "2 GB",
-                  sum(taken.values()) <= BYTES_BAR)
-        ok &= measure_pages(tmp, store)
-    sys.exit(not ok)
+            sum(taken.values()) <= BYTES_BAR)
+        measure_pages(tmp, o.targets)
+    return finish(began)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

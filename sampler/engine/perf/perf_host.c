@@ -34,8 +34,8 @@ enum {
 	DOUBTFUL = 256 << 10, /* bytes of a stack beyond its copy that are not to be read, if its end is not known */
 };
 #define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
-#define NEW_NS                                                                                                         \
-	UINT64_C(30000000000) /* a process may soon end, or replace its code, until it has been watched that long */
+/* Until a process has been watched that long, it may soon end, or replace its code. */
+#define NEW_NS UINT64_C(30000000000)
 
 struct perf_host {
 	struct host_events events;

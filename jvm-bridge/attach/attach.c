@@ -1,6 +1,7 @@
 #include "jvm-bridge/attach/attach.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -116,16 +117,29 @@ static int ask(const struct work *w, struct buf *text, struct err *err)
 	return r < 0 ? r : take_answer(text, err);
 }
 
+/*
+ * A mapping's path, as the target sees it: without the target's root directory, which /proc/PID/maps includes if that
+ * root is below this program's. `path` must outlive the result.
+ */
+static const char *path_inside_root(struct proc *proc, const char *path)
+{
+	char root[PATH_MAX];
+	ssize_t n = readlinkat(proc_dirfd(proc), "root", root, sizeof(root));
+
+	return n > 1 && strncmp(path, root, (size_t)n) == 0 && path[n] == '/' ? path + n : path;
+}
+
 static int load(const struct work *w, int *ret_fd, int *ret_code, struct err *err)
 {
 	struct attach_child in = {.root = -1};
 	struct library lib = {0};
-	int r = w->task->loaded ? 0 : library_read(w->proc, w->task, &lib, err);
+	const char *loaded = w->task->loaded ? path_inside_root(w->proc, w->task->loaded) : NULL;
+	int r = loaded ? 0 : library_read(w->proc, w->task, &lib, err);
 
 	if (r == 0)
 		r = attach_child_enter(w->proc, w->parent, &in, err);
 	if (r == 0)
-		r = attach_child_load(&in, w->wake, w->task->loaded, &lib, ret_fd, ret_code, err);
+		r = attach_child_load(&in, w->wake, loaded, &lib, ret_fd, ret_code, err);
 	attach_child_leave(&in);
 	library_done(&lib);
 	return r;

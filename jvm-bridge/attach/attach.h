@@ -30,7 +30,7 @@ struct attach_task {
 	 * named by its content so that loading it again finds the one already mapped.
 	 */
 	const char *library, *musl_library;
-	const char *loaded; /* an agent that the JVM has already loaded, by the path it was loaded from */
+	const char *loaded; /* an agent that the JVM has already loaded, by its path in /proc/PID/maps */
 };
 
 /* Call while single-threaded. The task's strings must stay until this returns. 0 or -errno. */

@@ -141,19 +141,21 @@ def in_chroot(jdk, classes):
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     with tempfile.TemporaryDirectory() as tmp:
         root = tmp + "/root"
-        for d in ("usr", "lib", "lib64", "proc", "dev", "opt/jdk", "opt/classes", "tmp"):
+        for d in ("usr", "lib", "lib64", "proc", "dev", "opt/jdk", "opt/classes", "opt/bridge", "tmp"):
             os.makedirs("%s/%s" % (root, d))
         for src, dst in (("/usr", "usr"), ("/lib", "lib"), ("/lib64", "lib64"), ("/proc", "proc"), ("/dev", "dev"),
-                         (jdk.home, "opt/jdk"), (classes, "opt/classes")):
+                         (jdk.home, "opt/jdk"), (classes, "opt/classes"),
+                         (jvm.build_dir() / "jvm-bridge", "opt/bridge")):
             subprocess.run(["mount", "--rbind", str(src), "%s/%s" % (root, dst)], check=True)
         subprocess.run(["mount", "--bind", root, root], check=True)
         subprocess.run(["mount", "-o", "remount,ro,bind", root], check=True)
-        subprocess.run("for d in usr:/usr lib:/lib lib64:/lib64 proc:/proc dev:/dev opt/jdk:%s opt/classes:%s; do "
-                       "mount --rbind ${d#*:} %s/${d%%%%:*} || exit 1; done" % (jdk.home, classes, root),
+        subprocess.run("for d in usr:/usr lib:/lib lib64:/lib64 proc:/proc dev:/dev opt/jdk:%s opt/classes:%s opt/bridge:%s; do "
+                       "mount --rbind ${d#*:} %s/${d%%%%:*} || exit 1; done" %
+                       (jdk.home, classes, jvm.build_dir() / "jvm-bridge", root),
                        shell=True, check=True)
-        ok = sample_chroot(root)
+        ok = sample_chroot(root) and bridge_in_chroot(root)
         subprocess.run(["umount", "-l", root], stderr=subprocess.DEVNULL)
-        subprocess.run(["sh", "-c", "for d in usr lib lib64 proc dev opt/jdk opt/classes; do umount -l %s/$d; done" %
+        subprocess.run(["sh", "-c", "for d in usr lib lib64 proc dev opt/jdk opt/classes opt/bridge tmp; do umount -l %s/$d; done" %
                         root], stderr=subprocess.DEVNULL)
     return 0 if ok else 1
 
@@ -166,6 +168,16 @@ def sample_chroot(root):
                   "1.5", "-t")
         no_map_files = ("sys_ptrace", "dac_read_search", "dac_override", "perfmon", "bpf")
         check_run("chroot, by name", named_threads, "-p", t.pid, "-d", "1.5", "-t", keep_caps=no_map_files)
+        return not failures
+
+
+def bridge_in_chroot(root):
+    """The JVM is asked for the bridge that it has loaded, by the path that it knows."""
+    subprocess.run(["mount", "-t", "tmpfs", "none", root + "/tmp"], check=True)
+    with Target(["chroot", root, "/opt/jdk/bin/java", "-agentpath:/opt/bridge/libjsampler-bridge.so=quiet", "-Xmx256m", "-cp",
+                 "/opt/classes", "Demo", "1200"]) as t:
+        burn(t.pid, 1.5)
+        check_run("chroot, with the bridge", named_threads, "-p", t.pid, "-d", "1.5", "-t", "--bridge", "on")
         return not failures
 
 

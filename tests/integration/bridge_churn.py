@@ -7,7 +7,7 @@ class loaders, threads, code, collections, and the end of the JVM in the midst o
 and, only when asked for,
   samples HPROF's cpu=samples each millisecond, with stacks=signal, alone
 and the collectors take turns. A JVM that prints nothing for --still seconds has the native stacks of all its threads
-saved in --keep; when it prints nothing for as long again and takes no CPU time, it stands still.
+saved in --keep; when it prints nothing for as long again and neither uses CPU time nor waits for a CPU, it stands still.
 
 usage: bridge_churn.py [--runs 8] [--jdk 17,25|HOME] [--seconds 15] [--parallel 4] [--mode agent|bridge|samples] [--flush]
                        [--inserted]
@@ -33,7 +33,8 @@ FLAGS = ["-Xmx96m", "-XX:ReservedCodeCacheSize=16m", "-XX:+IgnoreUnrecognizedVMO
          "-XX:-CreateCoredumpOnCrash"]
 TASK_FILES = ("wchan", "syscall", "stack")
 RECORD_S = 4
-IDLE_CPU = 0.03  # of a CPU, while a safepoint cannot begin; a JVM that gets no CPU time is slow, and no more
+IDLE_CPU = 0.03  # of a CPU, while a safepoint cannot begin
+STARVED = 0.5  # of the time some thread waits for a CPU: such a JVM is slow, and no more
 COUNTED = ("CLASS_UNLOAD", "OBJECT_FREE", "GC_START", "JS_GC_PAUSE")
 # Each has to be seen.
 EVENTS = {"CLASS_LOAD": "event 42", "CLASS_UNLOAD": "event 43", "COMPILED_METHOD_LOAD": "event 7", "THREAD_START": "event 33",
@@ -72,6 +73,21 @@ def stacks_keep(pid, path):
     except (OSError, subprocess.TimeoutExpired) as e:
         text = "%s\n" % e
     path.write_text(kernel_side(pid) + "\n" + text)
+
+
+def cpu_wanted(pid):
+    """Seconds that it has used a CPU, and that its threads have waited for one."""
+    waited = 0
+    for stat in pathlib.Path("/proc").glob("%d/task/*/schedstat" % pid):
+        try:
+            waited += int(stat.read_text().split()[1]) / 1e9
+        except OSError:
+            pass  # it has ended
+    return jvm.cpu_seconds(pid), waited
+
+
+def is_idle(before, now, seconds):
+    return now[0] - before[0] < IDLE_CPU * seconds and now[1] - before[1] < STARVED * seconds
 
 
 class Run:
@@ -121,7 +137,7 @@ class Run:
     def watch(self, java):
         """None when it ended, else why not."""
         begin = heard = time.monotonic()
-        kept, cpu = None, 0
+        kept, cpu = None, (0, 0)
         while True:
             if self.last:
                 self.sample(java.pid, begin + self.o.seconds - time.monotonic())
@@ -138,9 +154,9 @@ class Run:
             silent = now - heard
             if silent > self.o.still and not kept:
                 kept = self.keep(java.pid)
-                cpu = jvm.cpu_seconds(java.pid)
+                cpu = cpu_wanted(java.pid)
             elif kept and silent > 2 * self.o.still and (
-                    silent > jvm.PATIENCE or jvm.cpu_seconds(java.pid) - cpu < IDLE_CPU * self.o.still):
+                    silent > jvm.PATIENCE or is_idle(cpu, cpu_wanted(java.pid), self.o.still)):
                 return "STANDS STILL behind %r; its stacks are in %s" % (self.last, kept)
 
     def keep(self, pid):

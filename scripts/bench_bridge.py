@@ -19,13 +19,14 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
+import bridge  # noqa: E402
 import bridge_stream  # noqa: E402
 import bridge_wire as wire  # noqa: E402
 import jvm  # noqa: E402
 from bench_has_run import cpu_clock  # noqa: E402
 from bench_rows import UNSURE, finish, judge, midmean, resampled, row  # noqa: E402
 
-BAR = 1.0  # percent
+BAR, HOSTING_BAR = 1.0, 5.0  # percent
 WINDOW_NS = 40_000_000
 BLOCK = 6  # fours of windows between a connection and a disconnection
 THREADS = 60  # that a window starts
@@ -38,8 +39,8 @@ MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
 class Program(jvm.Jvm):
     """tests/java/windows/Windows, warm."""
 
-    def __init__(self, jdk, young=1):
-        super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=[*FLAGS, "-Xmn%dm" % young])
+    def __init__(self, jdk, young=1, more=()):
+        super().__init__(jdk, jvm.compile_java(jdk, "windows"), "Windows", flags=[*FLAGS, "-Xmn%dm" % young, *more])
         self.wait_ready()
         # One core may be a seventh faster than the other for a while, because of other virtual machines on the host.
         os.sched_setaffinity(self.main_thread(), {max(os.sched_getaffinity(0))})
@@ -173,18 +174,62 @@ def run_pair(jdk, fours, young, nothing):
     return pair
 
 
+def run_hosting_pair(jdk, fours, young, started):
+    """A hosts an agent that enables no event: from its start, or attached between two phases."""
+    lib = bridge.agent("idle")
+    with Program(jdk, young, [bridge.hosted(lib, more="quiet,")] if started else ()) as a, Program(jdk, young) as b:
+        pair = Pair(a, b)
+        if not started:
+            for p in (a, b):
+                jcmd(jdk, p.pid)
+            pair.fours("none", fours)
+            answer = bridge_stream.answer_of(bridge_stream.attach_load(jdk, a.pid, "quiet,agent=%s" % lib))
+            if answer:
+                sys.exit("the agent cannot be hosted: %s" % answer)
+        pair.fours("hosting", fours)
+    return pair
+
+
+def measure_hosting(jdk, n_pairs, fours, young):
+    for started, against, name in ((False, "none", "hosting an attached agent without events"),
+                                   (True, None, "hosting one from the start of the JVM")):
+        pairs = [run_hosting_pair(jdk, fours, young, started) for _ in range(n_pairs)]
+        report_phase(jdk, [p.ratios["work"] for p in pairs], "hosting", against, name, HOSTING_BAR)
+
+
 def jcmd(jdk, pid):
     bridge_stream.subprocess.run([str(jdk.home / "bin/jcmd"), str(pid), "VM.version"],
                                  stdout=bridge_stream.subprocess.DEVNULL, check=True)
 
 
 def effect(pairs, against, phase, measure, pick=lambda v: v):
-    """Percent by which a phase takes longer than another: the middle of its fours, with that of each pair."""
+    """Percent by which a phase takes longer than another, or A than B (None): the middle of its fours, with that of
+    each pair."""
     values = []
     for ratios in pairs:
-        base = midmean([r[measure] for r in pick(ratios[against])])
+        base = midmean([r[measure] for r in pick(ratios[against])]) if against else 1
         values += [r[measure] / base for r in pick(ratios[phase])]
     return 100 * (midmean(values) - 1)
+
+
+def bounds(chosen, against, phase, measure):
+    """95 % bounds. Of fresh JVMs that are compared with each other, the spread between pairs counts."""
+    if against:
+        return resampled(lambda draw: effect(chosen, against, phase, measure, draw), 1000)
+    each = [effect([p], against, phase, measure) for p in chosen]
+    return resampled(lambda draw: midmean(draw(each)), 1000)
+
+
+def report_phase(jdk, chosen, phase, against, name, bar):
+    for i, measure in enumerate(MEASURES):
+        low, high = bounds(chosen, against, phase, i)
+        n = 2 * sum(len(p[phase]) for p in chosen)  # windows of A
+        each = " ".join("%+.2f" % effect([p], against, phase, i) for p in chosen)
+        value = "%+.2f %% (%+.2f to %+.2f, %d)" % (effect(chosen, against, phase, i), low, high, n)
+        ok = judge(low, high, bar) if bar else None
+        ok = UNSURE if bar and n < 200 else ok  # too few to prove anything
+        row("JDK %d, %s, %s" % (jdk.major, name, measure), value, "<= %g %%" % bar if bar else "", ok)
+        print("    by pair of JVMs: %s" % each)
 
 
 def report(jdk, pairs, what, has_bar):
@@ -192,15 +237,7 @@ def report(jdk, pairs, what, has_bar):
     for phase, against, name in (("loaded", "none", "loaded, nothing enabled, against none"),
                                  ("stream", "none", "stream connected, against none"),
                                  ("stream", "after", "stream connected, against loaded (in turn)")):
-        for i, measure in enumerate(MEASURES):
-            low, high = resampled(lambda draw: effect(chosen, against, phase, i, draw), 1000)
-            n = 2 * sum(len(p[phase]) for p in chosen)  # windows of A
-            each = " ".join("%+.2f" % effect([p], against, phase, i) for p in chosen)
-            value = "%+.2f %% (%+.2f to %+.2f, %d)" % (effect(chosen, against, phase, i), low, high, n)
-            ok = judge(low, high, BAR) if has_bar else None
-            ok = UNSURE if has_bar and n < 200 else ok  # too few to prove anything
-            row("JDK %d, %s, %s" % (jdk.major, name, measure), value, "<= %g %%" % BAR if has_bar else "", ok)
-            print("    by pair of JVMs: %s" % each)
+        report_phase(jdk, chosen, phase, against, name, BAR if has_bar else None)
 
 
 def report_own(jdk, pairs):
@@ -315,6 +352,7 @@ def main():
     p.add_argument("--pairs", type=int, help="fresh pairs of JVMs for each JDK (4)")
     p.add_argument("--windows", type=int, help="for each JVM and state (72); more take longer and give narrower bounds")
     p.add_argument("--nothing", action="store_true", help="load nothing: shows the error of the method itself")
+    p.add_argument("--hosting", action="store_true", help="instead, measure what hosting an agent costs that enables no event")
     p.add_argument("--waits", action="store_true", help="instead, measure how long Java threads wait while the stream is full")
     o = p.parse_args()
     print("%d CPUs, load %.1f, kernel %s" % (os.cpu_count(), os.getloadavg()[0], os.uname().release))
@@ -324,6 +362,8 @@ def main():
     for jdk in jdks:
         if o.waits:
             measure_waits(jdk, 5000)
+        elif o.hosting:
+            measure_hosting(jdk, o.pairs or (1 if o.quick else 6), fours, o.young)
         else:
             measure(jdk, o.pairs or (1 if o.quick else 4), fours, o.young, o.nothing)
     return finish(began)

@@ -16,6 +16,7 @@ js_test_agent(sampler check.c sampler.c)
 js_test_agent(edges check.c edges.c burner.c)
 js_test_agent(nulls check.c nulls.c)
 js_test_agent(churn check.c churn.c)
+js_test_agent(idle check.c idle.c) # of scripts/bench --bridge
 js_test_agent(holds check.c holds.c)
 js_test_agent(stacks check.c stacks.c)
 js_test_agent(defines check.c defines.c)

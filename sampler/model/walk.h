@@ -8,7 +8,7 @@
 
 /*
  * Why a walk ended. None of these is an error: every sample has one, which is counted and shown with -v. With any but
- * ROOT, the root of the stack is `[incomplete]`, unless there are only kernel frames (walk_quality() in
+ * ROOT, the root of the stack is `[incomplete]`, except with NO_USER if there are only kernel frames (walk_quality() in
  * sampler/profile/profile.c).
  */
 enum walk_end {

@@ -252,8 +252,10 @@ static bool younger_than_sample(const struct code_cache *cache, uint32_t id)
  */
 static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 {
-	return code_entry(cache, id)->read_ns - cache->jvm->moment.sample_ns > REUSE_NS &&
-	       unloads_since_sample(cache->jvm, &cache->methods->unloads);
+	uint64_t read_ns = code_entry(cache, id)->read_ns;
+
+	return read_ns - cache->jvm->moment.sample_ns > REUSE_NS &&
+	       unloads_since_sample(cache->jvm, &cache->methods->unloads, read_ns);
 }
 
 uint32_t code_find(struct code_cache *cache, uint64_t pc)

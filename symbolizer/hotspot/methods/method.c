@@ -283,7 +283,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 		method_entry(table, id)->unloads = count;
 		return id;
 	}
-	if (!unloads_since_sample(table->jvm, &table->unloads) ||
+	if (!unloads_since_sample(table->jvm, &table->unloads, JVM_COUNT_NOW) ||
 	    (id && unloads_never_affects(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;
 	was = gone_method_find(table, method, method_get(table, id));
@@ -314,8 +314,8 @@ bool hs_method_lost(struct hotspot *hs)
 {
 	struct method_table *table = hs->methods;
 
-	return unloads_since_sample(table->jvm, &table->unloads) ||
-	       redefined_since_sample(table->jvm, &table->redefinitions);
+	return unloads_since_sample(table->jvm, &table->unloads, JVM_COUNT_NOW) ||
+	       redefined_since_sample(table->jvm, &table->redefinitions, JVM_COUNT_NOW);
 }
 
 const struct hs_method *method_get(const struct method_table *table, uint32_t id)

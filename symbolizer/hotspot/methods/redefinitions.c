@@ -23,9 +23,9 @@ void redefinitions_poll(struct jvm *jvm, struct redefinitions *r)
 	jvm_count_poll(jvm, &r->seen);
 }
 
-bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r)
+bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r, uint64_t until_ns)
 {
-	return jvm_count_moved(jvm, &r->seen);
+	return jvm_count_moved(jvm, &r->seen, until_ns);
 }
 
 void redefined_note(struct redefinitions *r, uint64_t klass)
@@ -37,6 +37,8 @@ void redefined_note(struct redefinitions *r, uint64_t klass)
 
 bool redefined_doubt(struct jvm *jvm, struct redefinitions *r, uint64_t klass, uint64_t added_ns)
 {
-	/* The count is checked last, since reading it takes a system call. */
-	return (added_ns > jvm->moment.sample_ns || u64map_get(&r->classes, klass)) && redefined_since_sample(jvm, r);
+	/* The count is checked last, since reading it may take a system call. */
+	if (u64map_get(&r->classes, klass))
+		return redefined_since_sample(jvm, r, JVM_COUNT_NOW);
+	return added_ns > jvm->moment.sample_ns && redefined_since_sample(jvm, r, added_ns);
 }

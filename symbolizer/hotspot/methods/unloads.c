@@ -147,9 +147,9 @@ void unloads_poll(struct jvm *jvm, struct unloads *u)
 		counter_try(jvm, u);
 }
 
-bool unloads_since_sample(struct jvm *jvm, struct unloads *u)
+bool unloads_since_sample(struct jvm *jvm, struct unloads *u, uint64_t until_ns)
 {
 	if (!u->seen.counter && jvm->moment.walking && jvm->moment.sample_ns)
 		counter_try(jvm, u);
-	return jvm_count_moved(jvm, &u->seen);
+	return jvm_count_moved(jvm, &u->seen, until_ns);
 }

@@ -16,10 +16,16 @@ struct jvm_count {
 	uint64_t counter; /* its run-time address; 0: not found */
 	uint64_t count;
 	uint64_t since_ns; /* `count` has had this value since then or earlier; 0: it has never changed */
+	uint64_t polled_ns; /* it was last read then or later; CLOCK_MONOTONIC */
 };
 void jvm_count_find(struct jvm *jvm, uint64_t address, struct jvm_count *ret); /* not if it is unreadable */
 void jvm_count_poll(struct jvm *jvm, struct jvm_count *c);
-bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c); /* has it changed since the sample of the current walk? */
+/*
+ * Has it changed between the sample of the current walk and `until_ns`? A reading made later than that, for another
+ * sample or another frame, answers this, too. JVM_COUNT_NOW: up to the present, which always takes a reading.
+ */
+#define JVM_COUNT_NOW UINT64_MAX
+bool jvm_count_moved(struct jvm *jvm, struct jvm_count *c, uint64_t until_ns);
 
 /* The classes that the JVM has unloaded; unloads.c. */
 struct unloads {
@@ -30,8 +36,8 @@ struct unloads {
 	size_t n_lasting;
 };
 void unloads_poll(struct jvm *jvm, struct unloads *u);
-/* Were there any since the sample of the current walk? false, too, if unknown. */
-bool unloads_since_sample(struct jvm *jvm, struct unloads *u);
+/* Were there any between the sample of the current walk and `until_ns`, as in jvm_count_moved()? false, too, if unknown. */
+bool unloads_since_sample(struct jvm *jvm, struct unloads *u, uint64_t until_ns);
 bool unloads_never_affects(struct jvm *jvm, struct unloads *u,
 			   uint64_t klass); /* does its loader live as long as the JVM? */
 
@@ -42,7 +48,8 @@ struct redefinitions {
 };
 void redefinitions_find(struct jvm *jvm, struct redefinitions *r, hs_symbol_fn *symbol, void *ctx);
 void redefinitions_poll(struct jvm *jvm, struct redefinitions *r);
-bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r); /* like unloads_since_sample() */
+bool redefined_since_sample(struct jvm *jvm, struct redefinitions *r,
+			    uint64_t until_ns); /* like unloads_since_sample() */
 /* Notes that another method is now at the address of one of this class's methods. */
 void redefined_note(struct redefinitions *r, uint64_t klass);
 /* May a method of this class, first read at added_ns, have come to its address after the sample? */

@@ -13,12 +13,15 @@
 #include "symbolizer/hotspot/code/gone.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/target/mem.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {
 	struct fake_jvm j;
+	struct mem *mem; /* that of `j`; counts what is read */
 	struct hotspot *hs;
 	uint64_t pc, unloaded;
+	unsigned reads, count_reads; /* of anything; of the count of unloaded classes */
 	/* What the functions that know of the past were asked, and what they answer. */
 	uint64_t asked_ns;
 	bool asked_there;
@@ -27,6 +30,15 @@ struct world {
 	uint32_t answer;
 };
 
+static void note_read(void *ctx, uint64_t addr, const void *bytes, size_t len)
+{
+	struct world *w = ctx;
+
+	(void)bytes, (void)len;
+	w->reads++;
+	w->count_reads += addr == w->j.unloads;
+}
+
 static int set_up(void **state, int major, const char *drop)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -34,7 +46,8 @@ static int set_up(void **state, int major, const char *drop)
 	w->j.major = major;
 	w->j.drop = drop;
 	fake_jvm_build(&w->j);
-	if (hotspot_open(w->j.mem, fake_jvm_symbol, &w->j, &w->hs, NULL))
+	w->mem = mem_tap_new(w->j.mem, note_read, w);
+	if (hotspot_open(w->mem, fake_jvm_symbol, &w->j, &w->hs, NULL))
 		return -1;
 	w->pc = w->j.begin[1] + 16;
 	*state = w;
@@ -61,6 +74,7 @@ static int tear_down(void **state)
 	struct world *w = *state;
 
 	hotspot_close(w->hs);
+	mem_free(w->mem);
 	fake_jvm_free(&w->j);
 	free(w);
 	return 0;
@@ -123,6 +137,77 @@ static void new_code(void **state)
 	assert_int_equal(code_of(w, before + 1), 0);
 	assert_int_not_equal(code_of(w, clock_monotonic_ns()), 0);
 	assert_int_equal(code_of(w, before), 0);
+}
+
+/* Many frames may be of such code: one reading of the count is for all of them, until something else is read. */
+static void count_read_once(void **state)
+{
+	struct world *w = *state;
+	uint64_t before = clock_monotonic_ns() - UINT64_C(10000000000);
+
+	code_of(w, before);
+	w->count_reads = 0;
+	walk(w, before);
+	for (int i = 0; i < 10; i++)
+		assert_int_not_equal(hs_code_find(w->hs, w->pc), 0);
+	assert_int_equal(w->count_reads, 1);
+	unload(w);
+	for (int i = 0; i < 10; i++)
+		assert_int_not_equal(hs_code_find(w->hs, w->pc), 0); /* it was read before that */
+	assert_int_equal(w->count_reads, 1);
+	walk(w, before);
+	assert_int_equal(hs_code_find(w->hs, w->pc), 0);
+	assert_int_equal(w->count_reads, 2);
+}
+
+/* Another compilation of the same methods comes to the same place; how much is read to see it. */
+static unsigned compiled_again(struct world *w, int32_t compile_id)
+{
+	uint64_t now = clock_monotonic_ns();
+	uint32_t id;
+
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &compile_id, sizeof(compile_id));
+	walk(w, now);
+	hs_code_find(w->hs, w->pc);
+	assert_false(hotspot_walk_end(w->hs));
+	w->reads = 0;
+	id = code_of(w, now);
+	assert_int_equal(hs_code(w->hs, id)->compile_id, compile_id);
+	return w->reads;
+}
+
+/* Methods of new code that are known already: their names are read again only if classes were unloaded since. */
+static void known_methods(void **state)
+{
+	struct world *w = *state;
+	uint32_t method = hs_code(w->hs, code_of(w, clock_monotonic_ns()))->method_id;
+	unsigned known = compiled_again(w, 1001), unloaded;
+
+	unload(w);
+	unloaded = compiled_again(w, 1002);
+	assert_true(known + 10 < unloaded);
+	assert_int_equal(hs_code(w->hs, code_of(w, clock_monotonic_ns()))->method_id, method);
+	/* They were found unchanged. */
+	assert_int_equal(compiled_again(w, 1003), known);
+}
+
+/* The count moves while they are read. */
+static void unloaded_meanwhile(void **state)
+{
+	struct world *w = *state;
+	unsigned known;
+
+	code_of(w, clock_monotonic_ns());
+	known = compiled_again(w, 1001);
+	walk(w, clock_monotonic_ns()); /* reads the count */
+	unload(w);
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &(int32_t){1002}, 4);
+	hs_code_find(w->hs, w->pc);
+	assert_false(hotspot_walk_end(w->hs));
+	w->reads = 0;
+	hotspot_walk_begin(w->hs); /* once more, in the same moment */
+	hs_code_find(w->hs, w->pc);
+	assert_true(known + 10 < w->reads);
 }
 
 /* Read in the same moment: nothing else was compiled to its place since. */
@@ -303,6 +388,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ALL(nothing_unloaded),
 		ALL(new_code),
+		ALL(count_read_once),
+		ALL(known_methods),
+		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),
 		ALL(stub),

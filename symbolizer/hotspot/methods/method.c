@@ -162,7 +162,8 @@ uint32_t method_entry_add(struct method_table *table, struct method_entry *e, ui
 	return interned_add(&table->methods, &e->head, sizeof(*e), parts, sizeof(parts) / sizeof(*parts));
 }
 
-static uint32_t method_add(struct method_table *table, const struct method_read *m)
+/* unloads: the count of unloaded classes, from before the method was read. */
+static uint32_t method_add(struct method_table *table, const struct method_read *m, uint64_t unloads)
 {
 	struct hs_method method;
 	struct method_entry e;
@@ -176,7 +177,7 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
-		.unloads = table->unloads.seen.count,
+		.unloads = unloads,
 		.added_ns = clock_monotonic_ns(),
 	};
 	class_tail_note(table->jvm, m, &e);
@@ -201,7 +202,7 @@ static bool same_names(struct method_table *table, const struct method_read *m, 
 	       text_same(symbol_text(table, m, SIGNATURE), old->signature);
 }
 
-static uint32_t method_take_fresh(struct method_table *table, const struct method_read *m)
+static uint32_t method_take_fresh(struct method_table *table, const struct method_read *m, uint64_t unloads)
 {
 	uint32_t id;
 
@@ -217,31 +218,54 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 		return id;
 	if (id)
 		redefined_note(&table->redefinitions, method_entry(table, id)->holder);
-	id = method_add(table, m);
+	id = method_add(table, m, unloads);
 	table->bad += id == 0;
 	return id;
 }
 
-static uint32_t method_take(struct method_table *table, struct method_read *m)
+static uint32_t method_take(struct method_table *table, struct method_read *m, uint64_t unloads)
 {
 	uint64_t addr = m->addr;
 
 	if (m->bad || !m->candidate)
-		return method_take_fresh(table, m);
-	if (same_names(table, m, m->candidate))
+		return method_take_fresh(table, m, unloads);
+	if (m->known)
 		return m->candidate;
+	if (same_names(table, m, m->candidate)) {
+		method_entry(table, m->candidate)->unloads = unloads;
+		return m->candidate;
+	}
 	table->methods.replaced++;
 	method_drop(table, m->candidate);
 	method_read_done(m);
 	*m = (struct method_read){.addr = addr, .fresh = true};
 	methods_read(table, m, 1);
-	return method_take_fresh(table, m);
+	return method_take_fresh(table, m, unloads);
+}
+
+/* A class may have been unloaded since the count of them was last read. */
+static void confirm_known(struct method_table *table, struct method_read *m, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !m[i].known)
+		i++;
+	if (i == n)
+		return;
+	unloads_poll(table->jvm, &table->unloads);
+	for (; i < n; i++) {
+		if (!m[i].known || method_is_recent(table, method_entry(table, m[i].candidate)))
+			continue;
+		m[i] = (struct method_read){.addr = m[i].addr, .whole = true};
+		methods_read(table, &m[i], 1);
+	}
 }
 
 int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
 {
 	size_t group = n < READ_GROUP ? n : READ_GROUP;
 	struct method_read *m CLEANUP(free_at_exit) = calloc(group + 1, sizeof(*m));
+	uint64_t unloads;
 
 	if (!m)
 		return -ENOMEM;
@@ -251,9 +275,11 @@ int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, 
 		memset(m, 0, k * sizeof(*m));
 		for (size_t j = 0; j < k; j++)
 			m[j].addr = addrs[i + j];
+		unloads = table->unloads.seen.count;
 		methods_read(table, m, k);
+		confirm_known(table, m, k);
 		for (size_t j = 0; j < k; j++) {
-			ret[i + j] = method_take(table, &m[j]);
+			ret[i + j] = method_take(table, &m[j], unloads);
 			method_read_done(&m[j]);
 			arena_done(&table->parts);
 		}
@@ -273,16 +299,13 @@ void method_drop(struct method_table *table, uint32_t id)
 /* Reads the method. If it may have been replaced since the sample, others must confirm it. */
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {
-	uint64_t count = table->unloads.seen.count;
 	size_t known = table->methods.n;
 	uint32_t id, was;
 
 	if (methods_intern(table, &method, 1, &id) < 0)
 		id = 0;
-	if (id && id <= known) {
-		method_entry(table, id)->unloads = count;
+	if (id && id <= known)
 		return id;
-	}
 	if (!unloads_since_sample(table->jvm, &table->unloads, JVM_COUNT_NOW) ||
 	    (id && unloads_never_affects(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;

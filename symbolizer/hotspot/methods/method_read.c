@@ -47,7 +47,7 @@ struct bytes method_read_header(const struct jvm *jvm, const struct method_read 
 
 static bool wanted(const struct method_read *m)
 {
-	return !m->bad;
+	return !m->bad && !m->known;
 }
 
 static void step_method(struct batch *b, struct method_read *m)
@@ -99,9 +99,10 @@ static void step_pool(struct batch *b, struct method_read *m)
 
 	if (e && e->method.const_method == m->const_method && e->identity == method_identity(b->table->jvm, h))
 		m->candidate = id;
+	m->known = m->candidate && !m->whole && method_is_certain(b->table, e);
 	m->pool = bytes_get(h, l->cm_constants);
 	m->bad = !object_ok(m->pool);
-	if (m->bad)
+	if (!wanted(m))
 		return;
 	if (!m->candidate)
 		tail_plan(b, m);

@@ -24,6 +24,9 @@ struct method_read {
 	uint32_t
 		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
+	bool whole; /* in: read the names of a candidate in any case */
+	bool known; /* out: the candidate's class has not been unloaded since it was read, as far as the JVM's count was
+		     * read before: nothing more was read */
 	bool bad; /* out: it is not a method */
 	uint64_t const_method, pool, holder;
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];

@@ -54,6 +54,14 @@ static inline bool method_is_recent(const struct method_table *t, const struct m
 {
 	return e->unloads == t->unloads.seen.count;
 }
+/*
+ * If so, and if no method of its class was seen to be replaced by a redefinition, then what its Method points to shows
+ * whether it is still there.
+ */
+static inline bool method_is_certain(const struct method_table *t, const struct method_entry *e)
+{
+	return t->unloads.seen.counter && method_is_recent(t, e) && !u64map_get(&t->redefinitions.classes, e->holder);
+}
 const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* like hs_method() */
 /* Interns many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
 int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);

@@ -18,12 +18,18 @@
 #define FIRST_INTERVAL_NS UINT64_C(250000000)
 #define INTERVAL_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(2000000000)
+#define SECOND_NS UINT64_C(1000000000)
 enum { READ_MAX = 512, SPARING_MAX = 64, WATCHED_MAX = 1 << 18 };
+/* Sparing: of the states of a method, the first are kept (store/day.c), except for a count that seldom grows. */
+enum { PAUSE_MIN_S = 10, PAUSE_MAX_S = 320 };
 
 struct watched {
 	uint32_t method;
 	uint32_t c1_ms, c2_ms; /* 0: not seen compiled */
 	bool interpreted; /* has interpreted samples */
+	bool was_interpreted; /* in any profile */
+	uint16_t pause_s; /* sparing: until its state is read again */
+	uint32_t due_s; /* when that is, after the start; 0: at once */
 	struct hs_compile_state state;
 };
 
@@ -148,6 +154,17 @@ static bool is_due(const struct compile_watch *w, uint64_t now_ns)
 	       now_ns - w->read_ns >= (now_ns - w->start_ns < FIRST_NS ? FIRST_INTERVAL_NS : INTERVAL_NS);
 }
 
+/* What was read before does not say why. */
+static void note_interpreted(struct watched *m)
+{
+	m->interpreted = true;
+	if (m->was_interpreted)
+		return;
+	m->was_interpreted = true;
+	m->pause_s = 0;
+	m->due_s = 0;
+}
+
 static void watch_interpreted(struct compile_watch *w, const struct profile *p)
 {
 	for (size_t n = profile_frame_count(p); w->frames < n; w->frames++) {
@@ -156,12 +173,19 @@ static void watch_interpreted(struct compile_watch *w, const struct profile *p)
 		struct watched *m = k->kind == FRAME_INTERPRETED ? watch(w, k->id) : NULL;
 
 		if (m)
-			m->interpreted = true;
+			note_interpreted(m);
 	}
+}
+
+static uint32_t seconds_at(const struct compile_watch *w, uint64_t now_ns)
+{
+	return now_ns > w->start_ns ? (uint32_t)((now_ns - w->start_ns) / SECOND_NS) : 0;
 }
 
 static void take(struct compile_watch *w, struct watched *m, const struct hs_compile_state *s, uint64_t now_ns)
 {
+	m->pause_s = !m->pause_s ? PAUSE_MIN_S : m->pause_s < PAUSE_MAX_S ? 2 * m->pause_s : PAUSE_MAX_S;
+	m->due_s = seconds_at(w, now_ns) + m->pause_s;
 	if (!s->known)
 		return;
 	m->state = *s;
@@ -184,13 +208,30 @@ static void read_at(struct compile_watch *w, struct hotspot *hs, const uint32_t 
 		take(w, &w->methods.v[at[i]], &states[i], now_ns);
 }
 
-static size_t find_interpreted(const struct compile_watch *w, uint32_t *ret, size_t max)
+static bool is_pausing(const struct compile_watch *w, const struct watched *m, uint32_t now_s)
+{
+	return w->reading == COMPILE_READ_SPARING && m->due_s > now_s;
+}
+
+static size_t find_interpreted(const struct compile_watch *w, uint32_t now_s, uint32_t *ret, size_t max)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->methods.n && n < max; i++)
-		if (w->methods.v[i].interpreted)
+		if (w->methods.v[i].interpreted && !is_pausing(w, &w->methods.v[i], now_s))
 			ret[n++] = (uint32_t)i;
+	return n;
+}
+
+static size_t find_others(struct compile_watch *w, uint32_t now_s, uint32_t *ret, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->methods.n && n < max; i++) {
+		if (!is_pausing(w, &w->methods.v[w->next], now_s))
+			ret[n++] = (uint32_t)w->next;
+		w->next = (w->next + 1) % w->methods.n;
+	}
 	return n;
 }
 
@@ -199,6 +240,7 @@ static void read_states(struct compile_watch *w, struct hotspot *hs, const struc
 			size_t interpreted, size_t others)
 {
 	CLEANUP(free_at_exit) uint32_t *at = NULL;
+	uint32_t now_s = seconds_at(w, now_ns);
 	struct hs_compile_rules rules;
 	size_t n;
 
@@ -211,10 +253,10 @@ static void read_states(struct compile_watch *w, struct hotspot *hs, const struc
 	at = calloc(interpreted + others, sizeof(*at));
 	if (!at)
 		return;
-	n = find_interpreted(w, at, interpreted);
-	for (size_t i = 0; i < others; i++)
-		at[n++] = (uint32_t)((w->next + i) % w->methods.n);
-	w->next = (w->next + others) % w->methods.n;
+	n = find_interpreted(w, now_s, at, interpreted);
+	n += find_others(w, now_s, at + n, others);
+	if (!n)
+		return;
 	read_at(w, hs, at, n, now_ns);
 	if (hs_compile_rules_read(hs, &rules)) {
 		w->rules = rules;

@@ -90,13 +90,15 @@ static uint32_t method_span(const struct jvm *jvm)
 }
 
 /* Adds the Method, and the spans that show whether it is still the one that was interned, as after a walk. */
-static void add_identity(struct state_batch *b, struct state_read *r)
+static void add_identity(struct state_batch *b, const struct method_table *table, struct state_read *r)
 {
 	void *const dst[REST_SPANS] = {[REST_HEAD] = r->head, [REST_CLASS] = &r->class_symbol, [REST_TAIL] = r->tail};
 	struct mem_span rest[REST_SPANS];
 
 	span_add(b, r->e->method.addr, r->method, method_span(b->jvm), NULL);
 	method_rest_spans(b->jvm, r->e, rest);
+	if (method_is_certain(table, r->e))
+		rest[REST_CLASS].len = rest[REST_TAIL].len = 0;
 	for (int i = 0; i < REST_SPANS; i++)
 		span_add(b, rest[i].addr, dst[i], rest[i].len, NULL);
 }
@@ -195,7 +197,7 @@ static void group_read(struct state_batch *b, const struct method_table *table, 
 		b->at[i].bad = !method_get(table, methods[i]);
 		if (!b->at[i].bad) {
 			b->at[i].e = method_entry(table, methods[i]);
-			add_identity(b, &b->at[i]);
+			add_identity(b, table, &b->at[i]);
 		}
 	}
 	batch_read(b);
@@ -224,6 +226,7 @@ int hs_compile_states(struct hotspot *hs, const uint32_t *methods, size_t n, str
 		return -ENOMEM;
 	b->jvm = hs->jvm;
 	b->n = 0;
+	unloads_poll(hs->jvm, &hs->methods->unloads);
 	for (size_t i = 0; i < n; i += GROUP)
 		group_read(b, hs->methods, methods + i, n - i < GROUP ? n - i : GROUP, ret + i);
 	return 0;

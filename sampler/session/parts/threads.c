@@ -9,9 +9,12 @@
 #include "symbolizer/target/proc.h"
 
 /*
- * Names may change. The name of a new thread may not be there yet, and is looked up again sooner.
+ * Names may change. The name of a new thread may not be there yet, and is looked up again sooner. A thread that is not a
+ * Java thread after a while seldom becomes one (AttachCurrentThread() of JNI), and to learn that it is none, the JVM's
+ * list of threads is read.
  */
 #define RENAME_NS UINT64_C(2000000000)
+#define NO_JAVA_NS UINT64_C(16000000000)
 #define FIRST_RENAME_NS UINT64_C(10000000)
 
 struct known_thread {
@@ -120,7 +123,10 @@ static void name_again(struct threads *t, struct known_thread *th, uint64_t now_
 {
 	th->named_ns = now_ns;
 	set_name(t, th, hs, p);
-	th->pause_ns = th->java_name || th->pause_ns * 2 > RENAME_NS ? RENAME_NS : th->pause_ns * 2;
+	if (th->java_name)
+		th->pause_ns = RENAME_NS;
+	else
+		th->pause_ns = th->pause_ns * 2 > NO_JAVA_NS ? NO_JAVA_NS : th->pause_ns * 2;
 }
 
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs, struct profile *p)

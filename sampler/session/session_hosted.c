@@ -143,6 +143,21 @@ static bool is_same_program(struct session *s)
 	return (m && mem_read_u64(s->readers->mem, m->start, &word)) || maps_refresh(s->readers->maps) != -ESRCH;
 }
 
+/* Was it still the same program when the sample was taken? Samples are read together, so one look serves many. */
+static bool is_of_program(struct session *s, const struct raw_sample *raw)
+{
+	uint64_t now;
+
+	if (raw->time_ns < s->same_ns)
+		return true;
+	now = clock_monotonic_ns();
+	mem_new_sample(s->readers->mem);
+	if (!is_same_program(s))
+		return false;
+	s->same_ns = now;
+	return true;
+}
+
 /*
  * How much of the stack is beyond the copy, which has ended early: at the end of the mapping, or at a page that was never touched. Reading makes such a page
  * present, so that later copies have it.
@@ -158,18 +173,35 @@ static void find_end(struct session *s, struct raw_sample *raw)
 		(void)mem_read_u64(s->readers->mem, at & ~UINT64_C(7), &word);
 }
 
+static uint64_t incomplete(const struct session *s)
+{
+	const struct profile_totals t = profile_totals(s->profile);
+
+	return t.samples - t.complete - t.resynchronised - t.frozen;
+}
+
 bool session_hosted_sample(struct session *s, const struct raw_sample *raw)
 {
 	const struct engine_sink sink = session_sink(s);
 	struct raw_sample own = *raw;
+	uint64_t before;
 
-	mem_new_sample(s->readers->mem);
-	if (!is_same_program(s))
+	if (!is_of_program(s, raw))
 		return false;
 	if (own.stack_missing == UINT64_MAX)
 		find_end(s, &own);
+	before = own.stack_cut ? incomplete(s) : 0;
 	sink.sample(sink.ctx, &own);
+	s->cut += own.stack_cut ? incomplete(s) - before : 0;
 	return true;
+}
+
+uint64_t session_hosted_cut(struct session *s)
+{
+	uint64_t cut = s->cut;
+
+	s->cut = 0;
+	return cut;
 }
 
 void session_hosted_thread(struct session *s, pid_t tid, const char *comm)

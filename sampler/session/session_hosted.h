@@ -47,6 +47,11 @@ void session_hosted_thread(struct session *s, pid_t tid, const char *comm);
 void session_hosted_thread_exit(struct session *s, pid_t tid);
 void session_hosted_mapped(struct session *s);
 
+/*
+ * How many stacks were incomplete, and deeper than their copies, since it was last asked: an engine of its own could
+ * read what is beyond the copy while the thread waits.
+ */
+uint64_t session_hosted_cut(struct session *s);
 void session_hosted_period(struct session *s, uint64_t period_ns); /* of the samples that follow */
 bool session_hosted_gone(struct session *s); /* the process has ended */
 const char *session_hosted_jdk(const struct session *s); /* "": no JVM could be read yet */

@@ -63,6 +63,8 @@ struct session {
 	struct held_samples *held; /* NULL: replay, and -e wall, where a later sample may refer to a held one */
 	regex_t *only_threads; /* NULL: all */
 	bool hosted; /* one of several sessions that share an engine and `kallsyms` */
+	uint64_t same_ns; /* hosted: the program was still the same one then; CLOCK_MONOTONIC */
+	uint64_t cut; /* hosted: session_hosted_cut() */
 	struct kallsyms *kallsyms; /* opened while that is permitted; NULL: not permitted, not wanted, or the owner's */
 	named_profiles epochs; /* what was sampled before an execve(), named */
 	struct profile_totals old_totals; /* of these, and of what session_take() has returned */

@@ -120,12 +120,22 @@ bool member_identify(struct crowd *c, struct member *m)
 	return m->w.introduced;
 }
 
-/* Frames of virtual threads, and the rest of very deep stacks, have to be read while the thread waits, which takes events of its own. */
-static bool is_for_itself(const struct named_profile *np)
+/*
+ * Frames of virtual threads, and the rest of very deep stacks, have to be read while the thread waits, which takes events
+ * of its own. What else makes stacks incomplete, such as code that was freed, is not better there.
+ */
+static bool is_for_itself(const struct member *m, const struct named_meta *meta, uint64_t cut)
 {
-	uint64_t bad = np->meta.frozen + np->meta.incomplete, all = bad + np->meta.complete + np->meta.resynchronised;
+	uint64_t bad = meta->frozen + cut,
+		 all = meta->frozen + meta->incomplete + meta->complete + meta->resynchronised;
+	bool alone = all >= ALONE_MIN && bad * ALONE_SHARE > all;
 
-	return all >= ALONE_MIN && bad * ALONE_SHARE > all;
+	if (alone)
+		log_info("PID %d gets a process of its own: of %llu stacks, %llu exceed their copies, %llu are in the "
+			 "heap",
+			 (int)m->w.pid, (unsigned long long)all, (unsigned long long)cut,
+			 (unsigned long long)meta->frozen);
+	return alone;
 }
 
 void member_end_step(struct crowd *c, struct member *m)
@@ -140,7 +150,7 @@ void member_end_step(struct crowd *c, struct member *m)
 		return;
 	r = session_take(m->session, &np, &err);
 	if (r == 0) {
-		alone = is_for_itself(np);
+		alone = is_for_itself(m, &np->meta, session_hosted_cut(m->session));
 		if (m->mixed)
 			np->meta.period = 0; /* there was more than one; each sample has its weight */
 		r = watched_send(&m->w, np, &err);

@@ -90,7 +90,7 @@ struct broker_admission {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	int32_t code; /* a negative errno */
 	char note[64]; /* passed on; ends with a NUL */
-	uint32_t unused;
+	uint32_t by_rule; /* 1: what a rule says has caused the new divisor; passed on */
 };
 
 struct broker_admissions {

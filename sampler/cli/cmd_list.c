@@ -98,8 +98,8 @@ static void sampled_text(const struct daemon_target *t, char *dst, size_t size)
 	uint64_t now = clock_realtime_ns() / 1000000000;
 	char hz[24] = "", since[40];
 
-	if (t->hz)
-		snprintf(hz, sizeof(hz), " at %u Hz", (unsigned)t->hz);
+	if (t->hz > 0)
+		snprintf(hz, sizeof(hz), " at %.3g Hz", t->hz);
 	snprintf(dst, size, "sampled%s for %s as %s", hz,
 		 uptime_text(now > t->since_s ? now - t->since_s : 0, since, sizeof(since)), t->service);
 }
@@ -150,13 +150,17 @@ static void print_text(struct listing *l)
 
 static void put_sampled(const struct daemon_target *t, struct json *j)
 {
+	char hz[24];
+
 	json_key(j, "daemon");
 	if (!t)
 		return json_raw(j, "null");
+	snprintf(hz, sizeof(hz), "%.4g", t->hz);
 	json_open(j, '{');
 	json_member_text(j, "service", t->service);
 	json_member_uint(j, "since", t->since_s);
-	json_member_uint(j, "hz", t->hz);
+	json_key(j, "hz");
+	json_raw(j, hz);
 	json_close(j, '}');
 }
 

@@ -1,6 +1,6 @@
 js_integration_test(daemon 300 daemon.py)
 js_integration_all_processes(daemon)
-js_integration_test(daemon_many 600 daemon_many.py $<TARGET_FILE:engine_load> --only shares,governed,brief)
+js_integration_test(daemon_many 600 daemon_many.py $<TARGET_FILE:engine_load> --only shares,governed,slower,brief)
 js_integration_all_processes(daemon_many)
 js_integration_alone(daemon_many)
 js_integration_test(daemon_programs 600 daemon_many.py $<TARGET_FILE:engine_load> --user 61236

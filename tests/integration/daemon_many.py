@@ -172,6 +172,61 @@ def stopped(jdk, classes, tmp, _load):
     return bad
 
 
+def slower(jdk, classes, tmp, _load):
+    """A rule's lower frequency is a part of the samples that the one process takes. A reload moves a JVM from one divisor to
+    another, to a process of its own and back: all of its CPU time is counted, and once."""
+    j, bad = one.Busy(jdk, classes), []
+    jvm.burn(j.pid, 0.5)
+    j.proc.send_signal(signal.SIGSTOP)
+    before, stolen = jvm.cpu_seconds(j.pid), on_cpu.Stolen([j.pid], HZ)
+    d, squares, used, now = begin(tmp, rules=own_rule("frequency = 100")), 0, before, "frequency = 100"
+    for hz, divisor in ((100, 5), (250, 2), (997, None), (20, 25)):
+        if now != "frequency = %d" % hz:
+            reload(d, tmp, now, "frequency = %d" % hz)
+            now = "frequency = %d" % hz
+        said = "for %d Hz, as a rule wants, one in %s samples" % (hz, divisor)
+        apart = lambda: d.process("worker %d" % j.pid)
+        if not jvm.wait_until(lambda: said in d.said() if divisor else apart(), 60):
+            bad.append("not %d Hz: %s" % (hz, d.said()))
+        time.sleep(2)  # it takes effect after half a second; a process of its own begins in less
+        if bool(apart()) != (divisor is None) or (divisor and d.worker(j.pid) != d.process("worker")):
+            bad.append("%d Hz: a process of its own: %s" % (hz, apart()))
+        j.proc.send_signal(signal.SIGCONT)
+        jvm.burn(j.pid, 8)
+        if hz == 100:
+            check_slower(tmp, d, j.pid, HZ / divisor, bad)
+        j.proc.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        cpu, used = jvm.cpu_seconds(j.pid) - used, jvm.cpu_seconds(j.pid)
+        squares += cpu / (HZ / divisor if divisor else hz)
+    stand_still(d, [j])
+    cpu, w = (used - before) * stolen.stop()[j.pid], weight(d, j.pid)
+    bar = 0.02 + 4 * squares ** 0.5 / cpu
+    print("%.2f s of CPU time, kept %.2f s (%+.1f %%, bar %.1f)" % (cpu, w, 100 * (w / cpu - 1), 100 * bar))
+    if abs(w / cpu - 1) > bar:
+        bad.append("%.2f s of CPU time are %.2f s in the history" % (cpu, w))
+    j.stop()
+    return bad
+
+
+def check_slower(tmp, d, pid, hz, bad):
+    """What is achieved is in the list; each sample weighs its period, from the beginning."""
+    def listed():
+        r = subprocess.run([jvm.jsampler_path(), "list", "-f", "json", "--socket", tmp + "/run/s.sock"], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True)
+        return [(e["daemon"] or {}).get("hz") for e in json.loads(r.stdout) if e["pid"] == pid]
+
+    if not jvm.wait_until(lambda: listed() in ([round(hz, 1)], []) and weight(d, pid), 20, 1):
+        bad.append("list: %s, not %.1f Hz" % (listed(), hz))
+    kept = d.kept(pid)
+    if abs(kept["samples"] / (kept["weight"] / 1e9 * hz) - 1) > 0.01:
+        bad.append("%d samples weigh %.2f s at %.1f Hz" % (kept["samples"], kept["weight"] / 1e9, hz))
+    if not jvm.wait_until(lambda: "\njsampler_jvms_slower 1\n" in ask(tmp, "/metrics")):
+        bad.append("metrics: " + ask(tmp, "/metrics"))
+    if "cpu_limit" in events(tmp):
+        bad.append("an event: " + events(tmp))
+
+
 def waiting(jdk, classes, tmp, _load):
     """wall = yes: a further process samples waiting threads, as another event of the same target; it is started again; it ends with the JVM."""
     d = begin(tmp, rules=own_rule("wall = yes"))
@@ -242,7 +297,7 @@ def supervised(jdk, classes, tmp, _load):
         bad.append("it does not end: " + d.said())
     if not jvm.wait_until(lambda: d.worker(j.pid) not in (None, worker)):
         bad.append("its CPU time is not sampled any more: " + d.said())
-    reload(d, tmp, "wall = no", "wall = yes\nfrequency = 99")
+    reload(d, tmp, "wall = no", "wall = yes\nfrequency = 997")
     own = lambda: d.process("worker %d" % j.pid)
     if not jvm.wait_until(lambda: own() and wall()):
         bad.append("no process of its own for each: " + d.said())
@@ -409,7 +464,7 @@ def check_apart(d, worker, bad):
 
 def succeeded_own(jdk, classes, tmp, _load):
     """A JVM with a process of its own executes another one: each program has its own name and samples."""
-    d, bad = begin(tmp, rules=own_rule("frequency = 199")), []
+    d, bad = begin(tmp, rules=own_rule("frequency = 997")), []
     lib = libjvm(jdk)
     j = one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s %s \"$@\"" % (shlex.quote(EMBEDS), lib))
     if not jvm.wait_until(lambda: d.process("worker %d" % j.pid)):
@@ -593,7 +648,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, starts, brief, stopped, waiting, supervised, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

@@ -202,7 +202,7 @@ static void problems(void **state)
 		 "f:3: sample: it is in this rule already; remove one of them\n"},
 		{"[rule a]\nuser = a\nuser = b\n", "f:3: user: it is in this rule already; remove one of them\n"},
 		{"[rule a]\nfrequency = 1001\n",
-		 "f:2: frequency = 1001: it takes samples for each second of CPU time, from 5 to 1000\n"},
+		 "f:2: frequency = 1001: it takes samples for each second of CPU time, from 1 to 1000\n"},
 		{"[rule a]\nengine = ptrace\n", "f:2: engine = ptrace: it takes perf or suspend\n"},
 		{"[rule a]\nwall = 1\n", "f:2: wall = 1: it takes yes or no\n"},
 		{"[rule a]\nwall = yes\nengine = suspend\n",

@@ -250,15 +250,28 @@ static void at_the_floor(void **state)
 	assert_false(governor_state(h->g).helpless);
 }
 
-/* A rule's frequency is a most: never exceeded, and where the way up ends. */
+/* As close to a rule's frequency as possible; 36.75 Hz is the middle between 49 and 24.5. */
+static void divisors(void **state)
+{
+	static const uint32_t rows[][3] = {
+		{49, 49, 1}, {49, 1000, 1}, {49, 37, 1}, {49, 36, 2}, {49, 21, 2},     {49, 20, 3},    {49, 10, 5},
+		{49, 5, 10}, {49, 1, 49},   {5, 1, 5},   {5, 3, 2},   {1000, 1, 1000}, {1000, 750, 2}, {1000, 751, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(governor_divisor(rows[i][0], rows[i][1]), rows[i][2]);
+}
+
+/* A rule's frequency is where the way up ends, and where it begins: it may be below the floor. */
 static void wanted(void **state)
 {
 	struct host *h = new_host(state, &one_percent);
 
 	assert_int_equal(governor_add(h->g, 100, 49), 1);
-	assert_int_equal(governor_add(h->g, 101, 48), 2);
+	assert_int_equal(governor_add(h->g, 101, 30), 2);
 	assert_int_equal(governor_add(h->g, 102, 10), 5);
-	assert_int_equal(governor_add(h->g, 103, 1), 9);
+	assert_int_equal(governor_add(h->g, 103, 1), 49);
 	assert_int_equal(governor_add(h->g, 104, 1000), 1);
 	add(h, 0, 40, 50000, 19);
 	assert_int_equal(h->t[0].divisor, 3);
@@ -267,6 +280,28 @@ static void wanted(void **state)
 	h->t[0].threads = 0.01;
 	run(h, 60);
 	assert_int_equal(h->t[0].divisor, 3);
+}
+
+/* What is wanted is known only after a while, and may change: what the governor has done meanwhile stays. */
+static void wanted_later(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	assert_int_equal(governor_want(h->g, 0, 10), 0);
+	add(h, 0, 10, 50000, 0);
+	assert_int_equal(h->t[0].divisor = governor_want(h->g, 0, 19), 3);
+	assert_int_equal(h->t[0].divisor = governor_want(h->g, 0, 49), 1);
+	run(h, 60);
+	assert_int_equal(h->t[0].divisor, 4);
+	assert_int_equal(h->t[0].divisor = governor_want(h->g, 0, 25), 8);
+	assert_int_equal(governor_state(h->g).lowered, 1);
+	assert_int_equal(h->t[0].divisor = governor_want(h->g, 0, 10), 5); /* 20 would be below the floor */
+	assert_int_equal(h->t[0].divisor = governor_want(h->g, 0, 2), 25);
+	assert_int_equal(governor_state(h->g).lowered, 0);
+	h->t[0].threads = 1000;
+	run(h, 60);
+	assert_int_equal(h->t[0].divisor, 25);
+	assert_true(governor_state(h->g).helpless);
 }
 
 /* Targets that come and go, and a worker that is started again. */
@@ -318,6 +353,7 @@ int main(void)
 		cmocka_unit_test_teardown(marks, done),         cmocka_unit_test_teardown(patience, done),
 		cmocka_unit_test_teardown(much_too_dear, done), cmocka_unit_test_teardown(at_the_floor, done),
 		cmocka_unit_test_teardown(wanted, done),        cmocka_unit_test_teardown(life, done),
+		cmocka_unit_test_teardown(wanted_later, done),  cmocka_unit_test(divisors),
 		cmocka_unit_test_teardown(counted_anew, done),
 	};
 

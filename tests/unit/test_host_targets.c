@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,7 +91,7 @@ static struct watch_how report(struct targets *t, struct watch_how wanted)
 	t->list[0].joined = true;
 	assert_int_equal(channel_send(pair[1], &r, sizeof(r), -1), 0);
 	targets_turn(t);
-	assert_true(t->list[0].alone && !t->list[0].joined);
+	assert_true((wanted.hz ? t->list[0].alone_by_rule : t->list[0].alone) && !t->list[0].joined);
 	close(pair[0]);
 	close(pair[1]);
 	t->joint.report = -1;
@@ -108,10 +109,10 @@ static void find_this_process(struct targets *t)
 	assert_int_equal(t->n, 1);
 }
 
-/* hz: CONFIG_HZ_MIN to CONFIG_HZ_MAX. To stop threads takes a tracer, which no worker gets unless a rule names that engine. */
+/* hz: CONFIG_RULE_HZ_MIN to CONFIG_HZ_MAX. To stop threads takes a tracer, which no worker gets unless a rule names that engine. */
 static void believes_what_a_rule_can_say(say_fn *say)
 {
-	static const uint32_t wrong[] = {1, 4, 1001, UINT32_MAX};
+	static const uint32_t wrong[] = {1001, 100000, UINT32_MAX};
 	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper};
 	struct watch_how how;
 
@@ -435,6 +436,119 @@ static void an_ending_worker_knows_no_rule(void **state)
 	done(&t);
 }
 
+/* --- frequencies --- */
+
+/* A worker for many that is played by the test. */
+struct played {
+	struct targets t;
+	int admit, report; /* its ends */
+};
+
+static struct target *join(struct played *p)
+{
+	int admit[2], report_[2];
+
+	*p = (struct played){.t = {.rules = rules_new(), .hz = 49, .cpu_limit = 1000000, .feed = no_keeper}};
+	log_set_level(LOG_LEVEL_QUIET);
+	assert_int_equal(targets_init(&p->t, NULL), 0);
+	assert_int_equal(channel_pair(admit), 0);
+	assert_int_equal(channel_pair(report_), 0);
+	p->t.joint.admit = admit[0];
+	p->t.joint.report = report_[0];
+	p->t.joint.ready = true;
+	p->t.joint.again_ns = UINT64_MAX;
+	p->admit = admit[1];
+	p->report = report_[1];
+	find_this_process(&p->t);
+	assert_true(p->t.list[0].joined);
+	return &p->t.list[0];
+}
+
+static void part(struct played *p)
+{
+	targets_done(&p->t);
+	rules_free(p->t.rules);
+	close(p->admit);
+	close(p->report);
+}
+
+static struct broker_admission told(const struct played *p)
+{
+	struct broker_admission m;
+
+	assert_int_equal(channel_receive(p->admit, &m, sizeof(m), NULL), 0);
+	return m;
+}
+
+static bool is_told(const struct played *p)
+{
+	struct pollfd f = {.fd = p->admit, .events = POLLIN};
+
+	return poll(&f, 1, 0) == 1;
+}
+
+static void says(struct played *p, struct crowd_report r)
+{
+	r.slot = (uint32_t)p->t.list[0].slot;
+	r.pid = getpid();
+	assert_int_equal(channel_send(p->report, &r, sizeof(r), -1), 0);
+	targets_turn(&p->t);
+	targets_govern(&p->t, 0);
+}
+
+static void a_lower_frequency_is_a_divisor(void **state)
+{
+	static const uint32_t wrong[] = {0, 50, 1001, UINT32_MAX};
+	struct daemon_numbers n;
+	struct played p;
+	struct target *one = join(&p);
+	struct broker_admission m = told(&p);
+
+	(void)state;
+	assert_true(m.what == BROKER_ADMIT && m.divisor == 1);
+	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 49});
+	assert_false(is_told(&p));
+	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 10});
+	m = told(&p);
+	assert_true(m.what == BROKER_ADMIT && m.divisor == 5 && m.by_rule && m.at_ns > clock_monotonic_ns());
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = wrong[i]});
+	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 10});
+	assert_true(!is_told(&p) && one->how.hz == 10 && one->joined);
+	targets_numbers(&p.t, &n);
+	assert_true(n.jvms == 1 && n.slower == 1 && n.lowered == 0);
+	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 2}); /* below the governor's floor */
+	assert_int_equal(told(&p).divisor, 25);
+	part(&p);
+}
+
+/* A rule's higher frequency takes a process of its own until the rules change. */
+static void a_higher_frequency_is_not_for_ever(void **state)
+{
+	struct played p;
+	struct target *one = join(&p);
+
+	(void)state;
+	(void)told(&p);
+	starts = 0;
+	says(&p, (struct crowd_report){.what = CROWD_ALONE, .hz = 99});
+	targets_turn(&p.t);
+	assert_true(!one->joined && one->how.hz == 99 && starts);
+	targets_configured(&p.t);
+	p.t.joint.ending = false;
+	one->cpu.again_ns = 0;
+	targets_turn(&p.t);
+	assert_true(one->joined && one->how.hz == 49);
+	assert_int_equal(told(&p).divisor, 1);
+	says(&p, (struct crowd_report){.what = CROWD_ALONE}); /* whatever the rules say */
+	targets_configured(&p.t);
+	p.t.joint.ending = false;
+	one->cpu.again_ns = 0;
+	targets_turn(&p.t);
+	assert_false(one->joined);
+	part(&p);
+}
+
 static void its_own_worker_lies(void **state)
 {
 	(void)state;
@@ -458,6 +572,8 @@ int main(void)
 		cmocka_unit_test(a_stuck_process_is_killed),
 		cmocka_unit_test(a_reload_ends_it),
 		cmocka_unit_test(an_ending_worker_knows_no_rule),
+		cmocka_unit_test(a_lower_frequency_is_a_divisor),
+		cmocka_unit_test(a_higher_frequency_is_not_for_ever),
 		cmocka_unit_test(workers_of_their_own_share_memory),
 		cmocka_unit_test(memory_goes_to_who_needs_it),
 		cmocka_unit_test(a_worker_takes_no_memory_from_others),

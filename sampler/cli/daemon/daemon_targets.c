@@ -57,7 +57,7 @@ static bool parse_line(const char *p, const char *end, struct daemon_target *ret
 	    !take(&p, end, '\t', &ret->since_s) || !take(&p, end, '\t', &period) || !take(&p, end, '\t', &weight))
 		return false;
 	ret->pid = (pid_t)pid;
-	ret->hz = period && period <= SECOND_NS ? (uint32_t)((SECOND_NS + period / 2) / period) : 0;
+	ret->hz = period ? (double)SECOND_NS / (double)period : 0;
 	snprintf(ret->service, sizeof(ret->service), "%.*s", (int)(end - p), p);
 	return true;
 }

@@ -11,7 +11,7 @@
 struct daemon_target {
 	pid_t pid;
 	uint64_t since_s; /* CLOCK_REALTIME */
-	uint32_t hz; /* samples per second of CPU time; 0: it varies */
+	double hz; /* samples per second of CPU time; 0: it varies */
 	char service[128];
 };
 

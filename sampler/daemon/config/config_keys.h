@@ -27,6 +27,6 @@ int config_agrees(const struct config *c, struct err *err);
 int config_parse_bool(const char *value, bool *ret);
 
 /* Limits of a frequency in Hz, in [sampling] and rules. */
-enum { CONFIG_HZ_MIN = 5, CONFIG_HZ_MAX = 1000 };
+enum { CONFIG_HZ_MIN = 5, CONFIG_HZ_MAX = 1000, CONFIG_RULE_HZ_MIN = 1 };
 
 #endif

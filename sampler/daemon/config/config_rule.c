@@ -54,7 +54,7 @@ static int set_wall(struct rule_choice *c, const char *value)
 static int set_frequency(struct rule_choice *c, const char *value)
 {
 	uint64_t hz;
-	int r = parse_u64(value, CONFIG_HZ_MIN, CONFIG_HZ_MAX, &hz);
+	int r = parse_u64(value, CONFIG_RULE_HZ_MIN, CONFIG_HZ_MAX, &hz);
 
 	if (r == 0)
 		c->frequency = (uint32_t)hz;
@@ -73,7 +73,7 @@ static const struct {
 	const char *takes;
 } actions[] = {
 	{"sample", set_sample, "yes or no"},
-	{"frequency", set_frequency, "samples for each second of CPU time, from 5 to 1000"},
+	{"frequency", set_frequency, "samples for each second of CPU time, from 1 to 1000"},
 	{"engine", set_engine, "perf or suspend"},
 	{"wall", set_wall, "yes or no"},
 };

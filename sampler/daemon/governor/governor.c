@@ -62,15 +62,37 @@ static bool above_floor(const struct governor *g, uint32_t divisor)
 	return (uint64_t)divisor * g->o.floor_hz <= g->o.base_hz;
 }
 
+/* base / n - wanted < wanted - base / (n + 1), multiplied out */
+uint32_t governor_divisor(uint32_t base_hz, uint32_t wanted_hz)
+{
+	uint64_t base = base_hz, wanted = wanted_hz, n = base / wanted;
+
+	if (wanted >= base)
+		return 1;
+	return (uint32_t)(base * (2 * n + 1) < 2 * wanted * n * (n + 1) ? n : n + 1);
+}
+
 uint32_t governor_add(struct governor *g, uint64_t target, uint32_t wanted_hz)
 {
-	uint32_t wanted = wanted_hz && wanted_hz < g->o.base_hz ? (g->o.base_hz + wanted_hz - 1) / wanted_hz : 1;
-	struct target t = {.id = target, .hold_ns = HOLD_MIN_NS};
+	uint32_t wanted = wanted_hz ? governor_divisor(g->o.base_hz, wanted_hz) : 1;
+	struct target t = {.id = target, .wanted = wanted, .divisor = wanted, .hold_ns = HOLD_MIN_NS};
 
-	while (wanted > 1 && !above_floor(g, wanted))
-		wanted--;
-	t.wanted = t.divisor = wanted;
 	return vec_push(&g->targets, t) ? wanted : 0;
+}
+
+uint32_t governor_want(struct governor *g, uint64_t target, uint32_t wanted_hz)
+{
+	struct target *t = find(g, target);
+	uint32_t times;
+
+	if (!t)
+		return 0;
+	times = t->divisor / t->wanted;
+	t->wanted = governor_divisor(g->o.base_hz, wanted_hz);
+	while (times > 1 && !above_floor(g, t->wanted * times))
+		times /= 2;
+	t->divisor = t->wanted * times;
+	return t->divisor;
 }
 
 void governor_remove(struct governor *g, uint64_t target)

@@ -24,7 +24,7 @@ struct governor;
 
 struct governor_options {
 	uint32_t base_hz; /* of the host's events */
-	uint32_t floor_hz; /* no target is sampled less often */
+	uint32_t floor_hz; /* no target is made to be sampled less often, unless that is wanted */
 	uint64_t cpu_limit; /* in millionths of a core */
 };
 
@@ -37,11 +37,19 @@ struct governor_change {
 struct governor *governor_new(const struct governor_options *o); /* NULL: out of memory */
 void governor_free(struct governor *g);
 
+/* The divisor with which base_hz comes closest to wanted_hz, and to less rather than more. Neither is 0. */
+uint32_t governor_divisor(uint32_t base_hz, uint32_t wanted_hz);
+
 /*
- * Adds a target, under a number chosen by the caller, to be sampled at most wanted_hz times a second (0: base_hz).
- * Returns the smallest divisor for this, with which the target is not below the floor; 0: out of memory.
+ * Adds a target, under a number chosen by the caller, to be sampled about wanted_hz times a second (0: base_hz), and never
+ * more often than with governor_divisor(). Returns its divisor; 0: out of memory.
  */
 uint32_t governor_add(struct governor *g, uint64_t target, uint32_t wanted_hz);
+/*
+ * Something else is wanted for a target now. If it is sampled less often than was wanted, it stays so, as far as the
+ * floor allows. Returns its divisor from now on; 0: there is no such target.
+ */
+uint32_t governor_want(struct governor *g, uint64_t target, uint32_t wanted_hz);
 void governor_remove(struct governor *g, uint64_t target);
 
 /* The target's cost so far: the daemon's CPU time for its samples and for naming them. */

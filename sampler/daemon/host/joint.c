@@ -188,14 +188,15 @@ bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot
 	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
 }
 
-bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor)
+bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, bool by_rule)
 {
 	const struct broker_admission m = {.what = BROKER_ADMIT,
 					   .pid = pid,
 					   .slot = slot,
 					   .divisor = divisor,
 					   .start_ticks = start_ticks,
-					   .at_ns = clock_monotonic_ns() + NOTICE_NS};
+					   .at_ns = clock_monotonic_ns() + NOTICE_NS,
+					   .by_rule = by_rule};
 
 	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
 }

@@ -29,10 +29,12 @@ struct target {
 	struct own_child cpu, wall; /* wall: samples its waiting threads, too */
 	bool waits; /* a rule wants these */
 	bool replaced; /* it is another program now, and to be found anew */
-	bool alone; /* it should have a process of its own */
+	bool alone; /* it should have a process of its own, whatever the rules say */
+	bool alone_by_rule; /* the same, because of a rule */
 	bool joined; /* it is sampled together with others */
 	int pidfd; /* while joined; otherwise -1 */
 	uint32_t divisor, next; /* while joined: the worker's present one, and the next */
+	bool next_by_rule; /* otherwise by cpu_limit */
 	bool left_out;
 };
 
@@ -55,7 +57,10 @@ bool targets_own_ended(struct targets *t, pid_t child, int status, uint64_t now)
  */
 bool targets_take_how(const struct targets *t, struct target *one, uint32_t hz, bool suspend);
 
-struct governor *targets_governor(struct targets *t); /* NULL: out of memory */
+/* Has a target sampled together with others from now on, or until targets_ungovern(). Returns its divisor. */
+uint32_t targets_begin_govern(struct targets *t, const struct target *one);
+/* A rule wants it sampled hz times a second, which is not more than the others. From a worker that may lie. */
+void targets_take_hz(struct targets *t, struct target *one, uint32_t hz);
 void targets_ungovern(struct targets *t, const struct target *one);
 
 #endif

@@ -107,23 +107,22 @@ static void drop(struct targets *t, size_t i)
 
 static bool is_for_joint(const struct targets *t, const struct target *one)
 {
-	return !one->alone && !t->isolate && !t->joint.refused;
+	return !one->alone && !one->alone_by_rule && !t->isolate && !t->joint.refused;
 }
 
 /* The process is the one that was found: what it is checked against is the same as in the broker. */
 static void join(struct targets *t, struct target *one)
 {
-	struct governor *g = targets_governor(t);
-	uint32_t divisor = g ? governor_add(g, one->slot, 0) : 0;
 	char user[64];
 
-	one->divisor = one->next = divisor ? divisor : 1;
+	one->divisor = one->next = targets_begin_govern(t, one);
+	one->next_by_rule = false;
 	one->cpu.again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
-	one->joined = one->pidfd >= 0 && proc_is_there(one->who.pid, one->who.start_ticks) &&
-		      joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot,
-				  divisor ? divisor : 1, user);
+	one->joined =
+		one->pidfd >= 0 && proc_is_there(one->who.pid, one->who.start_ticks) &&
+		joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->divisor, user);
 	if (one->joined)
 		return;
 	targets_ungovern(t, one);
@@ -251,7 +250,24 @@ static struct target *of_slot(const struct targets *t, const struct crowd_report
 
 static bool is_by_rule(uint32_t what)
 {
-	return what == CROWD_LEFT_OUT || what == CROWD_ALONE || what == CROWD_WALL;
+	return what == CROWD_LEFT_OUT || what == CROWD_ALONE || what == CROWD_RULE;
+}
+
+/* hz 0: it is not a rule that wants this. */
+static void take_alone(const struct targets *t, struct target *one, const struct crowd_report *r)
+{
+	if (r->hz)
+		one->alone_by_rule = true;
+	else
+		one->alone = true;
+	targets_take_how(t, one, r->hz, r->suspend);
+}
+
+static void take_rule(struct targets *t, struct target *one, const struct crowd_report *r)
+{
+	if (r->wall)
+		one->waits = rules_wall(t->rules);
+	targets_take_hz(t, one, r->hz);
 }
 
 static void take_report(struct targets *t, const struct crowd_report *r)
@@ -271,17 +287,14 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 	}
 	if (t->joint.ending && is_by_rule(r->what)) /* and the rules may have changed */
 		return;
-	if (r->what == CROWD_WALL) {
-		one->waits = rules_wall(t->rules);
+	if (r->what == CROWD_RULE) {
+		take_rule(t, one, r);
 		return;
 	}
 	leave(t, one);
 	switch (r->what) {
 	case CROWD_LEFT_OUT: one->left_out = true; break;
-	case CROWD_ALONE:
-		one->alone = true;
-		targets_take_how(t, one, r->hz, r->suspend);
-		break;
+	case CROWD_ALONE: take_alone(t, one, r); break;
 	case CROWD_EXEC: one->replaced = true; break;
 	default: one->cpu.again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
 	}
@@ -357,7 +370,7 @@ void targets_configured(struct targets *t)
 
 		one->left_out = is_left_out(t, &one->who);
 		one->how = (struct watch_how){.hz = t->hz};
-		one->waits = false;
+		one->waits = one->alone_by_rule = false;
 		targets_end_own(&one->cpu, now);
 		targets_end_own(&one->wall, now);
 	}

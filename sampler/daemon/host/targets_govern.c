@@ -1,4 +1,5 @@
 /* How often the targets that are sampled together are sampled. */
+#include "sampler/daemon/config/config_keys.h"
 #include "sampler/daemon/governor/governor.h"
 #include "sampler/daemon/host/target.h"
 #include "symbolizer/base/clock.h"
@@ -6,13 +7,21 @@
 
 enum { FLOOR_HZ = 5 }; /* cpu_limit or not */
 
-struct governor *targets_governor(struct targets *t)
+static struct governor *make(struct targets *t)
 {
 	const struct governor_options o = {.base_hz = t->hz, .floor_hz = FLOOR_HZ, .cpu_limit = t->cpu_limit};
 
 	if (!t->governor)
 		t->governor = governor_new(&o);
 	return t->governor;
+}
+
+uint32_t targets_begin_govern(struct targets *t, const struct target *one)
+{
+	struct governor *g = make(t);
+	uint32_t divisor = g ? governor_add(g, one->slot, one->how.hz) : 0;
+
+	return divisor ? divisor : governor_divisor(t->hz, one->how.hz);
 }
 
 void targets_ungovern(struct targets *t, const struct target *one)
@@ -29,8 +38,26 @@ static void note_change(void *ctx, const struct governor_change *c)
 	struct targets *t = ctx;
 
 	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && t->list[i].slot == c->target)
+		if (t->list[i].joined && t->list[i].slot == c->target) {
 			t->list[i].next = c->to;
+			t->list[i].next_by_rule = false;
+		}
+}
+
+static double hz_of(const struct targets *t, uint32_t divisor)
+{
+	return (double)t->hz / divisor;
+}
+
+static void say_change(const struct targets *t, const struct target *one)
+{
+	if (one->next_by_rule)
+		log_info("PID %d: for %u Hz, as a rule wants, one in %u samples of %u Hz is taken: %.3g Hz",
+			 (int)one->who.pid, (unsigned)one->how.hz, (unsigned)one->next, (unsigned)t->hz,
+			 hz_of(t, one->next));
+	else
+		log_info("PID %d: one in %u samples is taken instead of one in %u (cpu_limit): %.3g Hz",
+			 (int)one->who.pid, (unsigned)one->next, (unsigned)one->divisor, hz_of(t, one->next));
 }
 
 /* Once for each target: a change that is announced replaces one that does not hold yet. */
@@ -40,12 +67,27 @@ static void announce_changes(struct targets *t)
 		struct target *one = &t->list[i];
 
 		if (!one->joined || one->next == one->divisor ||
-		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next))
+		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next,
+				  one->next_by_rule))
 			continue;
-		log_info("PID %d: one in %u samples is taken instead of one in %u (cpu_limit)", (int)one->who.pid,
-			 (unsigned)one->next, (unsigned)one->divisor);
+		say_change(t, one);
 		one->divisor = one->next;
+		one->next_by_rule = false;
 	}
+}
+
+void targets_take_hz(struct targets *t, struct target *one, uint32_t hz)
+{
+	uint32_t next;
+
+	if (hz < CONFIG_RULE_HZ_MIN || hz > t->hz || hz == one->how.hz)
+		return;
+	one->how.hz = hz;
+	next = t->governor ? governor_want(t->governor, one->slot, hz) : 0;
+	if (!next)
+		next = governor_divisor(t->hz, hz);
+	one->next_by_rule = next != one->divisor;
+	one->next = next;
 }
 
 void targets_govern(struct targets *t, uint64_t own_cpu_ns)
@@ -69,8 +111,13 @@ void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
 
 	*ret = (struct daemon_numbers){
 		.lowered = s.lowered, .own_cpu = s.own_cpu, .cpu_limit = t->cpu_limit, .helpless = s.helpless};
-	for (size_t i = 0; i < t->n; i++)
-		ret->jvms += t->list[i].joined || t->list[i].cpu.pid;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct target *one = &t->list[i];
+		bool sampled = one->joined || one->cpu.pid;
+
+		ret->jvms += sampled;
+		ret->slower += sampled && one->how.hz < t->hz;
+	}
 }
 
 bool targets_governed(const struct targets *t)

@@ -122,7 +122,7 @@ bool targets_take_how(const struct targets *t, struct target *one, uint32_t hz, 
 {
 	const struct watch_how how = {.hz = hz ? hz : one->how.hz, .suspend = suspend && rules_suspend(t->rules)};
 
-	if (how.hz < CONFIG_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
+	if (how.hz < CONFIG_RULE_HZ_MIN || how.hz > CONFIG_HZ_MAX ||
 	    (how.hz == one->how.hz && how.suspend == one->how.suspend))
 		return false;
 	one->how = how;

@@ -36,6 +36,7 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	json_member_uint(&j, "ring_bytes", ring_state(c->ring).bytes);
 	json_member_uint(&j, "jvms", c->state->jvms);
 	json_member_uint(&j, "jvms_lowered", c->state->lowered);
+	json_member_uint(&j, "jvms_slower", c->state->slower);
 	json_member_uint(&j, "captures", c->state->captures);
 	put_decimal(&j, "cores_used", (double)c->state->own_cpu / MILLIONTHS);
 	put_decimal(&j, "cores_limit", (double)c->state->cpu_limit / MILLIONTHS);
@@ -69,6 +70,8 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
 	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
 		   (double)s->lowered);
+	put_metric(out, "jvms_slower", "gauge", "Of all, sampled less often than the default because a rule says so.",
+		   (double)s->slower);
 	put_metric(out, "captures", "gauge", "Captures that run.", (double)s->captures);
 	put_metric(out, "cores_used", "gauge", "CPU time of the daemon without captures, in the mean of 10 s.",
 		   (double)s->own_cpu / MILLIONTHS);

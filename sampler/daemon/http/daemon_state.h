@@ -11,6 +11,7 @@
 struct daemon_numbers {
 	uint64_t jvms; /* that are sampled */
 	uint64_t lowered; /* those of them that are sampled less often than configured, because of cpu_limit */
+	uint64_t slower; /* those that are configured to be sampled less often than the default */
 	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, averaged over 10 s */
 	uint64_t helpless; /* 1: above the limit, although no target can be sampled less often */
 	uint64_t captures; /* that run */
@@ -18,13 +19,14 @@ struct daemon_numbers {
 
 /* The same, for the threads that answer requests. */
 struct daemon_state {
-	_Atomic uint64_t jvms, lowered, own_cpu, cpu_limit, helpless, captures;
+	_Atomic uint64_t jvms, lowered, slower, own_cpu, cpu_limit, helpless, captures;
 };
 
 static inline void daemon_state_set(struct daemon_state *s, const struct daemon_numbers *n)
 {
 	atomic_store(&s->jvms, n->jvms);
 	atomic_store(&s->lowered, n->lowered);
+	atomic_store(&s->slower, n->slower);
 	atomic_store(&s->own_cpu, n->own_cpu);
 	atomic_store(&s->cpu_limit, n->cpu_limit);
 	atomic_store(&s->helpless, n->helpless);

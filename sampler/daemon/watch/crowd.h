@@ -28,16 +28,16 @@ struct crowd_page {
 /* From this process to the first one. */
 enum crowd_report_what {
 	CROWD_LEFT_OUT = 1, /* by a rule */
-	CROWD_ALONE, /* should have a process of its own, with `hz` (or 0) and `suspend` */
+	CROWD_ALONE, /* should have a process of its own; if a rule wants that: with `hz` and `suspend`, otherwise these are 0 */
 	CROWD_GONE, /* has ended */
 	CROWD_EXEC, /* has executed another program, and has to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
 	CROWD_COST, /* its cost so far: cpu_ns */
 	CROWD_MAPPED, /* another process may have become a JVM: `pid` */
-	CROWD_WALL, /* a rule wants its waiting threads, too */
+	CROWD_RULE, /* what the rules want of it: `hz`, which is not more than of the others, and `wall` */
 };
 struct crowd_report {
-	uint32_t what, slot, hz, suspend;
+	uint32_t what, slot, hz, suspend, wall;
 	int32_t pid;
 	uint64_t cpu_ns; /* of this process */
 };

@@ -47,6 +47,7 @@ static void report(const struct crowd *c, const struct member *m, enum crowd_rep
 		.slot = m->slot,
 		.hz = how.hz,
 		.suspend = how.suspend,
+		.wall = how.wall,
 		.pid = m->w.pid,
 		.cpu_ns = m->cost_ns,
 	};
@@ -114,8 +115,8 @@ bool member_identify(struct crowd *c, struct member *m)
 		crowd_report(c, m, CROWD_LEFT_OUT);
 	else if (status == WATCH_AGAIN)
 		report(c, m, CROWD_ALONE, wanted);
-	else if (wanted.wall)
-		crowd_report(c, m, CROWD_WALL);
+	else
+		report(c, m, CROWD_RULE, wanted);
 	m->over = !m->w.introduced;
 	return m->w.introduced;
 }
@@ -188,16 +189,16 @@ void member_tell_cost(const struct crowd *c, struct member *m)
 
 /* --- how often they are sampled --- */
 
-static uint32_t hz_of(const struct crowd *c, uint32_t divisor)
+static double hz_of(const struct crowd *c, uint32_t divisor)
 {
-	return (c->o->hz + divisor / 2) / divisor;
+	return (double)c->o->hz / divisor;
 }
 
 static void tell_divisor(struct crowd *c, const struct member *m, uint32_t before)
 {
 	char text[100];
 
-	snprintf(text, sizeof(text), "sampled %u times per second of CPU time instead of %u (cpu_limit)",
+	snprintf(text, sizeof(text), "sampled %.3g times per second of CPU time instead of %.3g (cpu_limit)",
 		 hz_of(c, m->divisor), hz_of(c, before));
 	if (m->w.introduced)
 		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
@@ -211,7 +212,8 @@ static void change_divisor(struct crowd *c, struct member *m)
 	m->next_divisor = 0;
 	m->mixed = true;
 	session_hosted_period(m->session, period_of(c, m->divisor));
-	tell_divisor(c, m, before);
+	if (!m->change_by_rule)
+		tell_divisor(c, m, before);
 }
 
 /*
@@ -224,6 +226,7 @@ void member_announce_divisor(struct crowd *c, struct member *m, const struct bro
 		change_divisor(c, m);
 	m->next_divisor = a->divisor;
 	m->change_ns = a->at_ns;
+	m->change_by_rule = a->by_rule;
 }
 
 uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
@@ -255,6 +258,7 @@ void member_admit(struct crowd *c, const struct broker_admission *a)
 		.user = m->user,
 		.rules = c->o->rules,
 		.out = &c->out,
+		.divisible = true,
 		.since_ns = clock_realtime_ns(),
 	};
 	watched_begin_steps(&m->w, m->w.since_ns);

@@ -47,6 +47,13 @@ static void introduce(struct watched *w, const struct rule_choice *c)
 					     }) == 0;
 }
 
+static bool can_be(const struct watched *w, const struct watch_how *how, const struct watch_how *wanted)
+{
+	bool hz = w->divisible ? wanted->hz <= how->hz : wanted->hz == how->hz;
+
+	return how->wall || (hz && wanted->suspend == how->suspend);
+}
+
 enum watch_status watched_identify(struct watched *w, const char *jdk, const struct watch_how *how,
 				   struct watch_how *ret)
 {
@@ -60,7 +67,7 @@ enum watch_status watched_identify(struct watched *w, const char *jdk, const str
 		return WATCH_LEFT_OUT;
 	if (how) {
 		*ret = (struct watch_how){.hz = c.frequency ? c.frequency : how->hz, .suspend = c.suspend};
-		if (!how->wall && (ret->hz != how->hz || ret->suspend != how->suspend))
+		if (!can_be(w, how, ret))
 			return WATCH_AGAIN;
 		ret->wall = c.wall; /* with the right frequency only */
 	}

@@ -23,6 +23,7 @@ struct watched {
 	const char *boot_id, *host, *user; /* borrowed, as are the next two */
 	struct rules *rules;
 	struct feed_out *out;
+	bool divisible; /* samples are left out if a rule wants a lower frequency, which takes no other process */
 	struct who who; /* what it says of itself */
 	struct identity identity;
 	uint64_t since_ns; /* CLOCK_REALTIME */

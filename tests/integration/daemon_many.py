@@ -317,9 +317,45 @@ def supervised(jdk, classes, tmp, _load):
     return bad
 
 
-def ask(tmp, path):
+def captured(jdk, classes, tmp, _load):
+    """A capture whose process hangs is ended, and says why; the next one of this JVM is none the worse, and neither is its history."""
+    d = begin(tmp)
+    j, bad = one.Busy(jdk, classes), []
+    process = lambda: d.process("capture %d" % j.pid)
+    request = lambda seconds: json.loads(ask(tmp, "/api/v1/captures?pid=%d&frequency=199&seconds=%d" % (j.pid, seconds), "POST"))
+    if not jvm.wait_until(lambda: d.worker(j.pid)):
+        raise SystemExit("it is not sampled: " + d.said())
+    worker = d.worker(j.pid)
+    c = request(60)
+    if not jvm.wait_until(process):
+        raise SystemExit("no capture: %s: %s" % (c, d.said()))
+    first = process()
+    all_ = [first, *one.tree(first)]
+    os.kill(first, signal.SIGSTOP)
+    failed = lambda: [r for r in captures(tmp) if r["id"] == c["id"] and r["state"] == "failed" and "stuck" in r.get("why", "")]
+    if not jvm.wait_until(failed, 50, 0.5):
+        bad.append("it has not failed: %s: %s" % (captures(tmp), d.said()))
+    if not jvm.wait_until(lambda: not any(map(one.is_there, all_))):
+        bad.append("its processes are still there")
+    c = {}
+    if not jvm.wait_until(lambda: c.update(request(2)) or c.get("state") == "running", pause=0.5):
+        bad.append("there can be no other one: %s" % c)
+    if not jvm.wait_until(lambda: [r for r in captures(tmp) if r["id"] == c.get("id") and r["state"] == "done"], 60, 0.5):
+        bad.append("the next one: %s: %s" % (captures(tmp), d.said()))
+    if d.worker(j.pid) != worker or "sampling gap" in events(tmp):
+        bad.append("the history was disturbed: " + events(tmp))
+    j.stop()
+    d.stop()
+    return bad
+
+
+def captures(tmp):
+    return json.loads(ask(tmp, "/api/v1/captures"))["captures"]
+
+
+def ask(tmp, path, method="GET"):
     c = Socket(tmp + "/run/s.sock")
-    c.request("GET", path)
+    c.request(method, path)
     text = c.getresponse().read().decode()
     c.close()
     return text
@@ -648,7 +684,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

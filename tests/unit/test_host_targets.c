@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/daemon/host/capturing.h"
+#include "sampler/daemon/host/keeping.h"
 #include "sampler/daemon/host/own_worker.h"
 #include "sampler/daemon/host/target.h"
 #include "sampler/daemon/host/targets.h"
@@ -380,6 +383,46 @@ static void a_stuck_process_is_killed(void **state)
 	done(&t);
 }
 
+/* The keeper is told why, before the feed ends. */
+static void a_stuck_capture_is_killed(void **state)
+{
+	struct capturing c = {.list[1] = {.pid = getpid(), .id = 7, .until_ns = UINT64_MAX}};
+	struct keeping k = {0};
+	struct targets t;
+	struct keeper_message m;
+	int pair[2];
+
+	(void)state;
+	waits(&t, false)->cpu.pid = 0;
+	assert_int_equal(channel_pair(pair), 0);
+	k.control = pair[0];
+	c.list[1].child = idle_child(false);
+	stuck_begin(&c.list[1].stuck, clock_monotonic_ns());
+	for (int i = 0; i < 1000 && !c.list[1].killed; i++) {
+		assert_true(runs(c.list[1].child));
+		c.list[1].stuck.idle_ns = 0;
+		capturing_tend(&c, &t, &k);
+		usleep(1000);
+	}
+	assert_int_equal(channel_receive(pair[1], &m, sizeof(m), NULL), 0);
+	assert_true(m.what == KEEPER_CAPTURE_REFUSED && m.capture == 7 && strstr(m.why, "stuck"));
+	assert_int_equal(signal_that_ended(c.list[1].child), SIGKILL);
+	assert_true(capturing_ended(&c, &t, c.list[1].child, SIGKILL) && !c.list[1].child);
+	assert_false(quarantine_left_ns(t.quarantine,
+					&(struct quarantine_who){getpid(), t.list[0].who.start_ticks, getuid()},
+					clock_monotonic_ns()));
+	/* One that does something, but never ends. */
+	c.list[1].child = idle_child(false);
+	c.list[1].killed = false;
+	c.list[1].until_ns = 1;
+	stuck_begin(&c.list[1].stuck, clock_monotonic_ns());
+	capturing_tend(&c, &t, &k);
+	assert_int_equal(signal_that_ended(c.list[1].child), SIGKILL);
+	close(pair[0]);
+	close(pair[1]);
+	done(&t);
+}
+
 /* The rules may have changed: its process ends, even if it does not want to, and another one begins only if a rule says so. */
 static void a_reload_ends_it(void **state)
 {
@@ -570,6 +613,7 @@ int main(void)
 		cmocka_unit_test(waiting_threads_take_a_rule),
 		cmocka_unit_test(waiting_threads_are_quarantined),
 		cmocka_unit_test(a_stuck_process_is_killed),
+		cmocka_unit_test(a_stuck_capture_is_killed),
 		cmocka_unit_test(a_reload_ends_it),
 		cmocka_unit_test(an_ending_worker_knows_no_rule),
 		cmocka_unit_test(a_lower_frequency_is_a_divisor),

@@ -10,10 +10,12 @@
 #include "sampler/daemon/host/own_worker.h"
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/watch/watch.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define LATE_NS (180 * SECOND_NS) /* for what it does after the last sample */
 
 enum { ASKED_MAX = 8 /* in one turn */ };
 
@@ -52,6 +54,7 @@ static int start(struct capturing *c, const struct targets *t, const struct keep
 		.capture = m->capture,
 		.capture_ns = r->seconds * SECOND_NS,
 	};
+	uint64_t now = clock_monotonic_ns();
 	size_t i = 0;
 	int e = check(c, r, err);
 
@@ -67,6 +70,10 @@ static int start(struct capturing *c, const struct targets *t, const struct keep
 		return e;
 	c->list[i].child = e;
 	c->list[i].pid = r->pid;
+	c->list[i].id = m->capture;
+	c->list[i].until_ns = now + s.capture_ns + LATE_NS;
+	c->list[i].killed = false;
+	stuck_begin(&c->list[i].stuck, now);
 	return 0;
 }
 
@@ -87,6 +94,35 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 
 /* --- end --- */
 
+/* The keeper is told first: a feed that just ends is a capture that is complete. */
+static void give_up(struct capturing *c, size_t i, const char *why, struct keeping *k)
+{
+	struct err err = {0};
+
+	err_set(&err, -EIO, "%s, and was ended", why);
+	keeping_refuse(k, c->list[i].id, &err);
+	log_warn("the capture of PID %d: %s", (int)c->list[i].pid, err.msg);
+	kill(c->list[i].child, SIGKILL);
+	c->list[i].killed = true;
+}
+
+void capturing_tend(struct capturing *c, const struct targets *t, struct keeping *k)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (size_t i = 0; i < CAPTURES_AT_ONCE; i++) {
+		uint64_t turns;
+
+		if (!c->list[i].child || c->list[i].killed)
+			continue;
+		turns = atomic_load(&own_worker_page(t->own, OWN_CAPTURE + i)->turns);
+		if (stuck_look(&c->list[i].stuck, c->list[i].child, true, turns, now))
+			give_up(c, i, "the process that samples for it was stuck", k);
+		else if (now >= c->list[i].until_ns)
+			give_up(c, i, "the process that samples for it did not end in time", k);
+	}
+}
+
 bool capturing_ended(struct capturing *c, const struct targets *t, pid_t child, int status)
 {
 	for (size_t i = 0; i < CAPTURES_AT_ONCE; i++) {
@@ -94,7 +130,7 @@ bool capturing_ended(struct capturing *c, const struct targets *t, pid_t child, 
 			continue;
 		c->list[i].child = 0;
 		own_worker_ended(t->own, OWN_CAPTURE + i);
-		if (WIFSIGNALED(status))
+		if (WIFSIGNALED(status) && !c->list[i].killed)
 			log_warn("the capture of PID %d has ended unexpectedly (signal %d)", (int)c->list[i].pid,
 				 WTERMSIG(status));
 		return true;

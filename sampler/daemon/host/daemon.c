@@ -288,6 +288,7 @@ static void turn(struct daemon *d)
 		d->govern_ns = now + SECOND_NS;
 		govern(d);
 		targets_tend(&d->targets);
+		capturing_tend(&d->capturing, &d->targets, &d->keeping);
 		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);

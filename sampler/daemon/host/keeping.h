@@ -35,7 +35,7 @@ int keeping_feed(struct keeping *k, uint64_t capture, int socket);
 bool keeping_asked(struct keeping *k,
 		   struct keeper_message *ret); /* the next KEEPER_CAPTURE, which is not trusted; never waits */
 void keeping_numbers(struct keeping *k, const struct daemon_numbers *n); /* dropped if the keeper is busy */
-void keeping_refuse(struct keeping *k, uint64_t id, const struct err *why);
+void keeping_refuse(struct keeping *k, uint64_t id, const struct err *why); /* that capture, or it has failed */
 void keeping_limits(struct keeping *k, const struct config *c); /* the configuration was read again */
 /* Waits for its end, at most STOP_MS, and then END_MS after killing it. */
 void keeping_stop(struct keeping *k);

@@ -24,6 +24,8 @@
 #define SECOND UINT64_C(1000000000)
 #define TEND_NS (60 * SECOND)
 
+enum { MESSAGES = 64 /* in one turn */ };
+
 /* Time for the feed to deliver the rest after KEEPER_STOP. */
 #define LAST_NS (2 * SECOND)
 
@@ -177,6 +179,15 @@ static void take_message(struct keeper *k)
 		captures_refused(k->captures, m.capture, m.code, m.why);
 }
 
+/* All that wait: a capture is said to have failed before its feed ends. */
+static void take_messages(struct keeper *k)
+{
+	struct pollfd p = {.fd = k->o->control, .events = POLLIN};
+
+	for (int i = 0; i < MESSAGES && !k->stopping && poll(&p, 1, 0) == 1; i++)
+		take_message(k);
+}
+
 /* --- the feeds --- */
 
 /* p[0..n]: as intake_poll() filled it, polled. Backwards, because the last one takes the place of one that has ended. */
@@ -235,9 +246,9 @@ static int work(struct keeper *k, struct err *err)
 		p[0] = (struct pollfd){.fd = k->o->control, .events = POLLIN};
 		if (poll(p, 1 + n, wait_ms(k)) < 0 && errno != EINTR)
 			return err_set(err, -errno, "poll: %m");
-		read_feeds(k, p + 1, n);
 		if (p[0].revents)
-			take_message(k);
+			take_messages(k);
+		read_feeds(k, p + 1, n);
 		do_what_is_due(k);
 	}
 	return 0;

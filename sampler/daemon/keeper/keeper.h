@@ -21,7 +21,7 @@ enum keeper_what {
 	KEEPER_FEED = 1, /* a worker was started: the descriptor, a SOCK_STREAM socket, is its feed */
 	KEEPER_LIMITS, /* the configuration was read again: `limits`, `ring_bytes` */
 	KEEPER_STOP, /* store what the feeds still have, and end */
-	KEEPER_CAPTURE_REFUSED, /* `capture`, `code`, and `why` */
+	KEEPER_CAPTURE_REFUSED, /* or it has failed: `capture`, `code`, and `why` */
 	KEEPER_STATE, /* `numbers` of the daemon; answered by KEEPER_ALIVE */
 	/* To the broker. */
 	KEEPER_READY, /* the store is open */

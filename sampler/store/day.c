@@ -365,6 +365,7 @@ void day_close(struct day *d)
 	sqlite3_close(d->db);
 	dictionary_free(d->dict);
 	pack_free(d->pack);
+	free(d->names);
 	free(d);
 }
 

@@ -71,6 +71,7 @@ struct day {
 	bool begun; /* a transaction is open */
 	bool loaded; /* the dictionary is loaded */
 	bool spoilt; /* damaged: the file should be set aside */
+	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
+#include "sampler/store/day_names.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/stacks_in.h"
 #include "symbolizer/base/cleanup.h"
@@ -92,6 +93,8 @@ static int add_notes(struct adding *a, const struct store_target *t, int64_t tar
 		function = stacks_in_function(&a->in, i);
 		if (function == UINT32_MAX || why == UINT32_MAX)
 			return err_set(err, -ENOMEM, "out of memory");
+		if (dictionary_is_left_out(a->day->dict, (uint32_t)function))
+			continue;
 		r = day_step(a->day,
 			     day_statement(a->day, DAY_NOTE,
 					   (int64_t[]){target, function, why, since_epoch(t->since_ns, c->c1_ms),
@@ -102,20 +105,18 @@ static int add_notes(struct adding *a, const struct store_target *t, int64_t tar
 	return r;
 }
 
-int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
-		    struct err *err)
+static int add(struct day *d, const struct store_target *t, int64_t target, int64_t at, const struct named_profile *np,
+	       struct err *err)
 {
 	CLEANUP(bucket_done) struct bucket b = {0};
 	CLEANUP(adding_done)
 	struct adding a = {.day = d};
-	int64_t target = 0, event;
+	int64_t event;
 	int r;
 
 	if (stacks_in_begin(&a.in, d->dict, np) < 0 || (event = stacks_in_event(&a.in)) == UINT32_MAX)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = day_target(d, t, &target, err);
-	if (r == 0)
-		r = day_get_bucket(d, at, target, event, &b, err);
+	r = day_get_bucket(d, at, target, event, &b, err);
 	if (r < 0)
 		return r;
 	bucket_period(&b, np->meta.period);
@@ -124,6 +125,22 @@ int day_add_profile(struct day *d, const struct store_target *t, int64_t at, con
 		return err_set(err, -ENOMEM, "out of memory");
 	r = day_put_bucket(d, at, target, event, &b, err);
 	return r < 0 ? r : add_notes(&a, t, target, err);
+}
+
+int day_add_profile(struct day *d, const struct store_target *t, int64_t at, const struct named_profile *np,
+		    bool *ret_left_out, struct err *err)
+{
+	int64_t target = 0;
+	int r = day_target(d, t, &target, err);
+
+	if (r < 0)
+		return r;
+	r = day_names_begin(d, target, err);
+	if (r < 0)
+		return r;
+	r = add(d, t, target, at, np, err);
+	*ret_left_out = day_names_end(d, target);
+	return r;
 }
 
 int day_add_happening(struct day *d, const struct store_target *t, uint64_t at_ns, const char *kind, const char *text,

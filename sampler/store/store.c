@@ -12,6 +12,7 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_add.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/store_files.h"
 #include "sampler/store/store_roll.h"
 #include "symbolizer/base/cleanup.h"
@@ -39,6 +40,7 @@ struct store {
 	bool all_looked_at; /* no other file has steps waiting to be added up */
 	uint64_t tended_s, calm_since_s; /* 0: not yet */
 	bool full; /* the message has been printed */
+	uint64_t names_left_out;
 };
 
 static void store_close_at_exit(struct store **s)
@@ -195,19 +197,40 @@ static int wait_for_wider(struct day *d, int64_t at, struct err *err)
 	return day_step(d, day_statement(d, DAY_WAIT, &wider, 1), err);
 }
 
+static int note_left_out(struct store *s, const struct store_target *t, uint64_t at_ns, struct err *err)
+{
+	static const char text[] = "it has more names than there is room for in the history of one day: what is new to "
+				   "it is " DICT_LEFT_OUT;
+
+	log_warn("PID %d: %s", (int)t->pid, text);
+	return store_note(s, t, at_ns, "names", text, err);
+}
+
 int store_add(struct store *s, const struct store_target *t, const struct named_profile *np, struct err *err)
 {
+	bool left_out = false;
+	uint64_t before;
 	int64_t at = start_of((int64_t)(np->meta.start_realtime_ns / 1000000000), 0);
 	struct day_id id = day_of((uint64_t)at, 0);
 	struct day *d = NULL;
 	struct err e = {0};
 	int r = get_day(s, id, &d, &e);
 
+	before = r == 0 ? d->dict->left_out : 0;
 	if (r == 0)
-		r = day_add_profile(d, t, at, np, &e);
+		r = day_add_profile(d, t, at, np, &left_out, &e);
+	if (r == 0)
+		s->names_left_out += d->dict->left_out - before;
 	if (r == 0)
 		r = wait_for_wider(d, at, &e);
-	return r < 0 ? err_set(err, fail(s, id, r, &e), "%s", e.msg) : 0;
+	if (r < 0)
+		return err_set(err, fail(s, id, r, &e), "%s", e.msg);
+	return left_out ? note_left_out(s, t, np->meta.start_realtime_ns, err) : 0;
+}
+
+uint64_t store_names_left_out(const struct store *s)
+{
+	return s->names_left_out;
 }
 
 static int commit(struct store *s, unsigned step, struct err *err)

@@ -52,6 +52,11 @@ void store_set_limits(struct store *s, const struct store_options *o); /* from n
 int store_add(struct store *s, const struct store_target *t, const struct named_profile *np, struct err *err);
 int store_flush(struct store *s, struct err *err);
 /*
+ * How often a frame or a thread was added without its name since the store was opened, because the target has more
+ * names than there is room for (day_names.h). The first time is an event of the target, "names".
+ */
+uint64_t store_names_left_out(const struct store *s);
+/*
  * While nobody adds to a history, it has a gap. store_kept_until(): the time of the last store_mark_kept() before this
  * store was opened (CLOCK_REALTIME); 0: there was none. `ended`: the daemon was stopped on purpose, so nothing will be
  * added for a while.

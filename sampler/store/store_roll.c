@@ -6,6 +6,7 @@
 
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
+#include "sampler/store/day_names.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -76,7 +77,8 @@ static int copy_note(struct rolling *ro, int64_t target, sqlite3_stmt *s, struct
 	const struct dictionary *dict = ro->from->dict;
 
 	if (function <= 0 || function >= dictionary_count(dict, DICT_FUNCTIONS) || why < 0 ||
-	    why >= dictionary_count(dict, DICT_STRINGS) || !ro->ids[DICT_FUNCTIONS][function])
+	    why >= dictionary_count(dict, DICT_STRINGS) || !ro->ids[DICT_FUNCTIONS][function] ||
+	    dictionary_is_left_out(ro->to->dict, ro->ids[DICT_FUNCTIONS][function]))
 		return 0;
 	return day_step(
 		ro->to,
@@ -121,23 +123,34 @@ static int translate_bucket(struct rolling *ro, struct bucket *ret)
 	return r;
 }
 
-static int put_sum(struct rolling *ro, struct err *err)
+static int copy_sum(struct rolling *ro, int64_t target, struct err *err)
 {
 	CLEANUP(bucket_done) struct bucket b = {0};
-	uint32_t event;
+	uint32_t event = translate(ro, DICT_EVENTS, (uint32_t)ro->event);
+	int r = event == UINT32_MAX ? -ENOMEM : translate_bucket(ro, &b);
+
+	if (r < 0)
+		return err_set(err, r, "%s", strerror(-r));
+	r = day_put_bucket(ro->to, ro->at, target, event, &b, err);
+	return r < 0 ? r : copy_notes(ro, target, err);
+}
+
+static int put_sum(struct rolling *ro, struct err *err)
+{
 	int64_t target;
 	int r;
 
 	if (ro->event < 0 || ro->event >= dictionary_count(ro->from->dict, DICT_EVENTS))
 		return day_damaged(ro->from, "events", err);
-	event = translate(ro, DICT_EVENTS, (uint32_t)ro->event);
-	r = event == UINT32_MAX ? -ENOMEM : translate_bucket(ro, &b);
-	if (r < 0)
-		return err_set(err, r, "%s", strerror(-r));
 	r = copy_target(ro, &target, err);
-	if (r == 0)
-		r = day_put_bucket(ro->to, ro->at, target, event, &b, err);
-	return r < 0 ? r : copy_notes(ro, target, err);
+	if (r < 0)
+		return r;
+	r = day_names_begin(ro->to, target, err);
+	if (r < 0)
+		return r;
+	r = copy_sum(ro, target, err);
+	day_names_end(ro->to, target);
+	return r;
 }
 
 /* Rows are sorted by target and event. */

@@ -48,16 +48,30 @@ static bool text_is(const void *ctx, const void *wanted, uint32_t id)
 	return strncmp(text, w->s, w->len) == 0 && text[w->len] == '\0';
 }
 
+static uint32_t find(const struct strtab *t, const struct wanted_text *w, uint64_t hash)
+{
+	return w->len ? slots_find(&t->ids, hash, text_is, t, w) : 0;
+}
+
+static struct wanted_text wanted(const char *s, size_t len)
+{
+	return (struct wanted_text){s, len ? strnlen(s, len) : 0};
+}
+
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t len)
+{
+	struct wanted_text w = wanted(s, len);
+
+	return find(t, &w, hash_bytes_secret(s, w.len));
+}
+
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 {
-	struct wanted_text w = {s, len ? strnlen(s, len) : 0};
+	struct wanted_text w = wanted(s, len);
 	uint64_t hash = hash_bytes_secret(s, w.len);
-	uint32_t id;
+	uint32_t id = find(t, &w, hash);
 	char *copy;
 
-	if (w.len == 0)
-		return 0;
-	id = slots_find(&t->ids, hash, text_is, t, &w);
 	if (id != SLOTS_NONE)
 		return id;
 	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts, s, w.len) : NULL;

@@ -16,6 +16,7 @@ void strtab_free(struct strtab *t);
 /* UINT32_MAX: out of memory. `s` need not be NUL-terminated; bytes after a NUL are dropped. */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
 uint32_t strtab_add_z(struct strtab *t, const char *s);
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there */
 const char *strtab_get(const struct strtab *t, uint32_t id);
 uint32_t strtab_count(const struct strtab *t);
 size_t strtab_bytes(const struct strtab *t); /* memory held */

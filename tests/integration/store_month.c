@@ -135,7 +135,7 @@ static void add_step(struct day *d, struct program *programs, unsigned targets, 
 		struct err err = {0};
 
 		draw(p, samples, at, &np);
-		if (day_add_profile(d, &t, (int64_t)at, &np, &err) < 0)
+		if (day_add_profile(d, &t, (int64_t)at, &np, &(bool){false}, &err) < 0)
 			die("adding", &err);
 		free(np.samples);
 	}

@@ -4,3 +4,4 @@ target_compile_definitions(test_store PRIVATE
 js_unit_test(store_series js_store js_profile)
 js_unit_test(store_harm js_store js_profile)
 js_unit_test(store_power js_store js_profile)
+js_unit_test(store_names js_store js_profile)

@@ -34,6 +34,7 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	json_member_uint(&j, "store_bytes", store_bytes(c->store));
 	put_decimal(&j, "keeper_cpu_seconds", (double)clock_process_cpu_ns() / 1e9);
 	json_member_uint(&j, "ring_bytes", ring_state(c->ring).bytes);
+	json_member_uint(&j, "names_left_out", c->state->names_left_out);
 	json_member_uint(&j, "jvms", c->state->jvms);
 	json_member_uint(&j, "jvms_lowered", c->state->lowered);
 	json_member_uint(&j, "jvms_slower", c->state->slower);
@@ -67,6 +68,9 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 		   (double)clock_process_cpu_ns() / 1e9);
 	put_metric(out, "ring_bytes", "gauge", "Memory used by the samples of the last hour.",
 		   (double)ring_state(c->ring).bytes);
+	put_metric(out, "names_left_out_total", "counter",
+		   "How often a frame or thread was stored without its name, since there was no room for it.",
+		   (double)s->names_left_out);
 	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
 	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
 		   (double)s->lowered);

@@ -17,8 +17,9 @@ struct daemon_numbers {
 	uint64_t captures; /* that run */
 };
 
-/* The same, for the threads that answer requests. */
+/* The same, for the threads that answer requests. names_left_out: of the keeper itself (store_names_left_out()). */
 struct daemon_state {
+	_Atomic uint64_t names_left_out;
 	_Atomic uint64_t jvms, lowered, slower, own_cpu, cpu_limit, helpless, captures;
 };
 

@@ -225,6 +225,7 @@ static void do_what_is_due(struct keeper *k)
 
 	if (now >= k->flush_at) {
 		intake_flush(k->intake);
+		atomic_store(&k->state.names_left_out, store_names_left_out(k->store));
 		k->flush_at = now + k->flush_ns;
 	}
 	if (now >= k->tend_at) {

@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/vec.h"
 
 /* Size in bytes, before packing, from which a segment is settled: smaller ones are packed again with each flush. */
 enum { SETTLED_BYTES = 32 << 10 };
+
+/* What a string takes besides its bytes, and a row besides its numbers: approximately, since tables grow in steps. */
+enum { STRING_COST = 24, ROW_COST = 12 };
 
 /* The table that a column refers to; NUMBER: none. */
 enum { NUMBER = DICT_TABLES };
@@ -62,11 +66,17 @@ static bool add_node(struct dictionary *d, const uint32_t *row, uint64_t hash)
 	return true;
 }
 
+static uint64_t row_cost(enum dictionary_table t)
+{
+	return columns[t].width * sizeof(uint32_t) + ROW_COST;
+}
+
 /* UINT32_MAX: out of memory. */
 static uint32_t add_row(struct dictionary *d, enum dictionary_table t, const uint32_t *row, uint64_t hash)
 {
 	if (!(t == DICT_NODES ? add_node(d, row, hash) : rows_add(&d->rows[t], row, hash)))
 		return UINT32_MAX;
+	d->names += t == DICT_NODES ? 0 : row_cost(t);
 	return dictionary_count(d, t) - 1;
 }
 
@@ -84,6 +94,24 @@ static bool row_is(const void *ctx, const void *wanted, uint32_t position)
 	return !memcmp(r->v + (size_t)position * r->width, wanted, r->width * sizeof(uint32_t));
 }
 
+/* SLOTS_NONE: it is not there. */
+static uint32_t find_row(const struct dictionary *d, enum dictionary_table t, const uint32_t *row, uint64_t hash)
+{
+	const struct dictionary_rows *r = &d->rows[t];
+	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
+
+	return t == DICT_NODES && i && i != SLOTS_NONE ? i + d->forgotten_nodes : i;
+}
+
+/* Whether there is room or not. */
+static uint32_t row_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row)
+{
+	uint64_t hash = row_hash(&d->rows[t], row);
+	uint32_t i = find_row(d, t, row, hash);
+
+	return i != SLOTS_NONE ? i : add_row(d, t, row, hash);
+}
+
 struct dictionary *dictionary_new(void)
 {
 	static const uint32_t none[DICT_COLUMNS] = {0};
@@ -92,11 +120,12 @@ struct dictionary *dictionary_new(void)
 	if (!d)
 		return NULL;
 	d->strings = strtab_new();
+	d->names_max = UINT64_MAX;
 	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
 	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
 		d->rows[t].width = columns[t].width;
 		d->settled[t] = d->saved[t] = 1;
-		if (dictionary_id(d, t, none) == UINT32_MAX)
+		if (row_id(d, t, none) == UINT32_MAX)
 			break;
 	}
 	if (d->strings && d->rows[DICT_TABLES - 1].n)
@@ -135,15 +164,94 @@ size_t dictionary_bytes(const struct dictionary *d)
 	return n;
 }
 
+/* --- what there is no room for --- */
+
+static bool has_room(const struct dictionary *d, uint64_t bytes)
+{
+	return d->names <= d->names_max && bytes <= d->names_max - d->names;
+}
+
+static uint32_t add_string(struct dictionary *d, const char *text, size_t len)
+{
+	uint32_t before = strtab_count(d->strings), id = strtab_add(d->strings, text, len);
+
+	if (id != UINT32_MAX && id >= before)
+		d->names += len + STRING_COST;
+	if (len == sizeof(DICT_LEFT_OUT) - 1 && memcmp(text, DICT_LEFT_OUT, len) == 0)
+		d->left_string = id == UINT32_MAX ? 0 : id;
+	return id;
+}
+
+static uint32_t left_string(struct dictionary *d)
+{
+	return d->left_string ? d->left_string : add_string(d, DICT_LEFT_OUT, sizeof(DICT_LEFT_OUT) - 1);
+}
+
+/* The row that stands for all that are left out. A frame has no mapping rather than a wrong one. */
+static uint32_t left_row(struct dictionary *d, enum dictionary_table t)
+{
+	const struct named_line mark = {.kind = NAMED_MARK};
+	uint32_t row[DICT_COLUMNS] = {0};
+
+	if (t == DICT_MAPPINGS)
+		return 0;
+	row[0] = t == DICT_FRAMES ? left_row(d, DICT_FUNCTIONS) : left_string(d);
+	row[2] = t == DICT_FRAMES ? frame_bits(&mark, false) : 0;
+	d->left_out += t == DICT_FRAMES || t == DICT_LABELS;
+	return row[0] == UINT32_MAX ? UINT32_MAX : row_id(d, t, row);
+}
+
+/* Does it refer to something that was left out? */
+static bool is_left(const struct dictionary *d, enum dictionary_table t, const uint32_t *row)
+{
+	bool left = false;
+
+	if (!d->left_string)
+		return false;
+	if (t == DICT_FRAMES)
+		return dictionary_row(d, DICT_FUNCTIONS, row[0])[0] == d->left_string;
+	for (uint32_t i = 0; i < columns[t].width; i++)
+		left |= columns[t].refers[i] == DICT_STRINGS && row[i] == d->left_string;
+	return left;
+}
+
+bool dictionary_is_left_out(const struct dictionary *d, uint32_t function)
+{
+	return is_left(d, DICT_FUNCTIONS, dictionary_row(d, DICT_FUNCTIONS, function));
+}
+
+/* Without its line; the same as its parent if that is left out, too. */
+static uint32_t node_id(struct dictionary *d, const uint32_t *row)
+{
+	const uint32_t left[] = {row[0], row[1], 0};
+
+	if (!is_left(d, DICT_FRAMES, dictionary_row(d, DICT_FRAMES, row[1])))
+		return row_id(d, DICT_NODES, row);
+	if (row[0] && dictionary_row(d, DICT_NODES, row[0])[1] == row[1])
+		return row[0];
+	return row_id(d, DICT_NODES, left);
+}
+
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row)
 {
-	struct dictionary_rows *r = &d->rows[t];
-	uint64_t hash = row_hash(r, row);
-	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
+	uint64_t hash = row_hash(&d->rows[t], row);
+	uint32_t i = find_row(d, t, row, hash);
 
 	if (i != SLOTS_NONE)
-		return t == DICT_NODES && i ? i + d->forgotten_nodes : i;
-	return add_row(d, t, row, hash);
+		return i;
+	if (t == DICT_NODES)
+		return node_id(d, row);
+	return has_room(d, row_cost(t)) && !is_left(d, t, row) ? add_row(d, t, row, hash) : left_row(d, t);
+}
+
+uint32_t dictionary_string(struct dictionary *d, const char *text)
+{
+	size_t len = strlen(text);
+	uint32_t id = strtab_find(d->strings, text, len);
+
+	if (id != UINT32_MAX)
+		return id;
+	return has_room(d, len + STRING_COST) ? add_string(d, text, len) : left_string(d);
 }
 
 bool dictionary_has_node(const struct dictionary *d, uint32_t node)
@@ -179,11 +287,6 @@ void dictionary_forget(struct dictionary *d)
 	slots_done(&r->index);
 	*r = fresh; /* depths: of "none", with more room than these have */
 	d->settled[DICT_NODES] = n;
-}
-
-uint32_t dictionary_string(struct dictionary *d, const char *text)
-{
-	return strtab_add_z(d->strings, text);
 }
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
@@ -241,7 +344,7 @@ static int load_string(struct dictionary *d, struct cursor *c)
 	size_t len = varint_take(c);
 	const char *s = cursor_take(c, len);
 	uint32_t n = strtab_count(d->strings);
-	uint32_t id = s ? strtab_add(d->strings, s, len) : 0;
+	uint32_t id = s ? add_string(d, s, len) : 0;
 
 	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
 }
@@ -261,7 +364,7 @@ static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor
 	/* only the "none" row is its own parent */
 	if (c->bad || (t == DICT_NODES && (row[0] == n || dictionary_depth(d, row[0]) >= DICT_DEPTH_MAX)))
 		return -EBADMSG;
-	id = t == DICT_NODES ? add_row(d, t, row, row_hash(&d->rows[t], row)) : dictionary_id(d, t, row);
+	id = t == DICT_NODES ? add_row(d, t, row, row_hash(&d->rows[t], row)) : row_id(d, t, row);
 	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
 }
 

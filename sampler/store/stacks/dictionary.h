@@ -48,7 +48,16 @@ struct dictionary {
 	uint32_t forgotten_nodes, older_nodes, *older;
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
+	uint64_t names, names_max; /* bytes, without nodes: what there is, and beyond which nothing is added */
+	uint64_t left_out; /* how many frames and thread pools were named DICT_LEFT_OUT instead */
+	uint32_t left_string; /* DICT_LEFT_OUT; 0: not there */
 };
+
+/*
+ * Names come from targets, which can make up new ones without end. What is new when there is no more room for it gets
+ * this name: a function, a thread pool, or an event. Several such frames in succession are one.
+ */
+#define DICT_LEFT_OUT "[name left out]"
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
@@ -57,11 +66,14 @@ void dictionary_seal(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 
 /*
- * The number of a row, added if new; `row` has one number per column of the table. The parent of a new node must be less
+ * The number of a row, added if new and if there is room (names_max); `row` has one number per column of the table. The parent of a new node must be less
  * than DICT_DEPTH_MAX deep. UINT32_MAX: out of memory.
  */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
+
+/* Does this function stand for those that were left out? */
+bool dictionary_is_left_out(const struct dictionary *d, uint32_t function);
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
 /* Borrowed until the next dictionary_id(). `id` must be less than the count; a node: dictionary_has_node(). */

@@ -49,6 +49,36 @@ static void test_forked(void **state)
 	perf_rests_fork(&rests, 7);
 	assert_true(perf_rests_forked(&rests, 7));
 	assert_false(perf_rests_forked(&rests, 8));
+	perf_rests_replacing(&rests);
+	assert_true(perf_rests_forked(&rests, 7));
+	perf_rests_replaced(&rests);
+	assert_false(perf_rests_forked(&rests, 7));
+}
+
+/* A thread that is started while events are replaced inherits both. */
+static void test_forked_meanwhile(void **state)
+{
+	(void)state;
+	rests = (struct perf_rests){0};
+	perf_rests_replacing(&rests);
+	perf_rests_fork(&rests, 7);
+	assert_true(perf_rests_forked(&rests, 7));
+	perf_rests_replaced(&rests);
+	assert_true(perf_rests_forked(&rests, 7));
+	perf_rests_replacing(&rests);
+	perf_rests_replaced(&rests);
+	assert_false(perf_rests_forked(&rests, 7));
+}
+
+/* New events that could not be opened replace nothing. */
+static void test_not_replaced(void **state)
+{
+	(void)state;
+	rests = (struct perf_rests){0};
+	perf_rests_replacing(&rests);
+	perf_rests_fork(&rests, 7);
+	perf_rests_replacing(&rests);
+	assert_true(perf_rests_forked(&rests, 7));
 	perf_rests_replaced(&rests);
 	assert_false(perf_rests_forked(&rests, 7));
 }
@@ -60,6 +90,8 @@ int main(void)
 		cmocka_unit_test(test_same_place),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_forked_meanwhile),
+		cmocka_unit_test(test_not_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,6 +437,7 @@ int perf_attach_reopen(struct perf_attach *a, const struct perf_attach_change *c
 	c.wake_each = change->wake_each;
 	c.cpus_in_batches = on == PERF_ON_BOTH;
 	c.sideband_apart = a->mode == PERF_ATTACH_CPUS;
+	perf_rests_replacing(&a->rests);
 	r = open_fresh(a, &c, on, share, &fresh);
 	if (r < 0) {
 		event_set_done(&fresh);

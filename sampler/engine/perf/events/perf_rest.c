@@ -43,14 +43,19 @@ uint64_t perf_rests_take(struct perf_rests *r, pid_t tid)
 	return 0;
 }
 
+void perf_rests_replacing(struct perf_rests *r)
+{
+	memset(r->forked_fresh, 0, sizeof(r->forked_fresh));
+}
+
 void perf_rests_replaced(struct perf_rests *r)
 {
-	memset(r->forked, 0, sizeof(r->forked));
+	memcpy(r->forked, r->forked_fresh, sizeof(r->forked));
 }
 
 void perf_rests_fork(struct perf_rests *r, pid_t tid)
 {
-	r->forked[place_of(tid, 0)] = true;
+	r->forked[place_of(tid, 0)] = r->forked_fresh[place_of(tid, 0)] = true;
 }
 
 bool perf_rests_forked(const struct perf_rests *r, pid_t tid)

@@ -33,9 +33,9 @@ static int receive_on(int socket, struct broker_answer *ret, int *ret_fd)
 	return r;
 }
 
-static int ask_on(int socket, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+static int ask_on(int socket, const struct broker_request *q, struct broker_answer *ret, int *ret_fd)
 {
-	int r = channel_send(socket, q, sizeof(*q), fd);
+	int r = channel_send(socket, q, sizeof(*q), -1);
 
 	*ret_fd = -1;
 	return r < 0 ? r : receive_on(socket, ret, ret_fd);
@@ -56,10 +56,10 @@ static int connect_channel(struct broker *b, struct own_channel *c)
 	int r;
 
 	pthread_mutex_lock(&b->lock);
-	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, -1, &a, &c->fd);
+	r = ask_on(b->socket, &(struct broker_request){.what = BROKER_CONNECT}, &a, &c->fd);
 	pthread_mutex_unlock(&b->lock);
 	if (r == 0)
-		r = ask_on(c->fd, &(struct broker_request){.what = BROKER_OWN_STAT}, -1, &a, &c->stat);
+		r = ask_on(c->fd, &(struct broker_request){.what = BROKER_OWN_STAT}, &a, &c->stat);
 	return r == 0 && (c->fd < 0 || c->stat < 0) ? -EPROTO : r;
 }
 
@@ -91,13 +91,13 @@ static int own_channel(struct broker *b, struct own_channel **ret)
 	return r;
 }
 
-static int ask(struct broker *b, const struct broker_request *q, int fd, struct broker_answer *ret, int *ret_fd)
+static int ask(struct broker *b, const struct broker_request *q, struct broker_answer *ret, int *ret_fd)
 {
 	struct own_channel *c;
 	int r = own_channel(b, &c);
 
 	*ret_fd = -1;
-	return r < 0 ? r : ask_on(c->fd, q, fd, ret, ret_fd);
+	return r < 0 ? r : ask_on(c->fd, q, ret, ret_fd);
 }
 
 /* --- requests that may never be answered --- */
@@ -158,10 +158,10 @@ static int ask_with_patience(struct broker *b, const struct broker_request *q)
 	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
 }
 
-static int ask_for_file(struct broker *b, const struct broker_request *q, int with)
+static int ask_for_file(struct broker *b, const struct broker_request *q)
 {
 	struct broker_answer a;
-	int fd, r = ask(b, q, with, &a, &fd);
+	int fd, r = ask(b, q, &a, &fd);
 
 	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
 }
@@ -169,7 +169,7 @@ static int ask_for_file(struct broker *b, const struct broker_request *q, int wi
 int broker_find(struct broker *b, pid_t pid, uint32_t *ret, int *ret_pidfd)
 {
 	struct broker_answer a;
-	int r = ask(b, &(struct broker_request){.what = BROKER_FIND, .tid = pid}, -1, &a, ret_pidfd);
+	int r = ask(b, &(struct broker_request){.what = BROKER_FIND, .tid = pid}, &a, ret_pidfd);
 
 	if (r == 0)
 		*ret = a.target;
@@ -178,13 +178,13 @@ int broker_find(struct broker *b, pid_t pid, uint32_t *ret, int *ret_pidfd)
 
 int broker_proc(struct broker *b, uint32_t target, enum broker_name name)
 {
-	return ask_for_file(b, &(struct broker_request){.what = BROKER_PROC, .target = target, .name = name}, -1);
+	return ask_for_file(b, &(struct broker_request){.what = BROKER_PROC, .target = target, .name = name});
 }
 
 int broker_task(struct broker *b, uint32_t target, pid_t tid, enum broker_name name)
 {
-	return ask_for_file(
-		b, &(struct broker_request){.what = BROKER_TASK, .target = target, .name = name, .tid = tid}, -1);
+	return ask_for_file(b,
+			    &(struct broker_request){.what = BROKER_TASK, .target = target, .name = name, .tid = tid});
 }
 
 int broker_mapped(struct broker *b, uint32_t target, const struct mapping *map)
@@ -218,10 +218,41 @@ int broker_host_path(struct broker *b, const char *path)
 	return ask_for_path(b, BROKER_HOST_PATH, 0, path);
 }
 
+static int receive_events(int socket, size_t n, int *fds, size_t *ret_opened)
+{
+	struct broker_answer a;
+	int r = channel_receive_fds(socket, &a, sizeof(a), fds, n, ret_opened);
+
+	if (r < 0)
+		return r;
+	if (a.code <= 0 && a.target == *ret_opened && (*ret_opened == n) == (a.code == 0))
+		return a.code;
+	while (*ret_opened)
+		close(fds[--*ret_opened]);
+	return -EPROTO;
+}
+
+int broker_events(struct broker *b, const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+		  int filter_fd, int *fds, size_t *ret_opened)
+{
+	struct broker_request q = {.what = BROKER_EVENTS, .name = (uint32_t)n, .attr = *attr};
+	struct own_channel *c;
+	int r;
+
+	*ret_opened = 0;
+	if (n == 0 || n > EVENT_PLACES_MAX)
+		return -EINVAL;
+	memcpy(q.places, places, n * sizeof(*places));
+	r = own_channel(b, &c);
+	if (r == 0)
+		r = channel_send(c->fd, &q, sizeof(q), filter_fd);
+	return r < 0 ? r : receive_events(c->fd, n, fds, ret_opened);
+}
+
 static int ask_to_do(struct broker *b, const struct broker_request *q)
 {
 	struct broker_answer a;
-	int fd, r = ask(b, q, -1, &a, &fd);
+	int fd, r = ask(b, q, &a, &fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -262,7 +293,7 @@ static int deputy_file(void *ctx, uint32_t target, pid_t tid, const char *name)
 
 static int deputy_descendants(void *ctx, uint32_t target)
 {
-	return ask_for_file(ctx, &(struct broker_request){.what = BROKER_DESCENDANTS, .target = target}, -1);
+	return ask_for_file(ctx, &(struct broker_request){.what = BROKER_DESCENDANTS, .target = target});
 }
 
 static int deputy_mapped(void *ctx, uint32_t target, const struct mapping *map)
@@ -280,11 +311,10 @@ static int deputy_host_path(void *ctx, const char *path)
 	return broker_host_path(ctx, path);
 }
 
-static int deputy_event(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+static int deputy_open_events(void *ctx, const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+			      int filter_fd, int *fds, size_t *ret_opened)
 {
-	struct broker_request q = {.what = BROKER_EVENT, .tid = tid, .cpu = cpu, .attr = *attr};
-
-	return ask_for_file(ctx, &q, filter_fd);
+	return broker_events(ctx, attr, places, n, filter_fd, fds, ret_opened);
 }
 
 static int deputy_schedule(void *ctx, pid_t tid, bool realtime, int nice)
@@ -319,7 +349,7 @@ static int allow_events(struct broker *b)
 					   .attr = {.type = e[i].type, .config = e[i].config}};
 		struct broker_answer a;
 
-		r = ask_on(b->socket, &q, -1, &a, &fd);
+		r = ask_on(b->socket, &q, &a, &fd);
 	}
 	return r;
 }
@@ -335,7 +365,7 @@ int broker_use(struct broker *b, struct err *err)
 		.mapped = deputy_mapped,
 		.path = deputy_path,
 		.host_path = deputy_host_path,
-		.event = deputy_event,
+		.events = deputy_open_events,
 		.schedule = deputy_schedule,
 		.hurry = deputy_hurry,
 		.cpu_ns = deputy_cpu_ns,

@@ -67,6 +67,9 @@ int broker_mapped(struct broker *b, uint32_t target, const struct mapping *map);
 int broker_path(struct broker *b, uint32_t target, const char *path);
 int broker_host_path(struct broker *b, const char *path);
 int broker_signal(struct broker *b, int signal);
+/* As struct deputy's events(). */
+int broker_events(struct broker *b, const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+		  int filter_fd, int *fds, size_t *ret_opened);
 
 /*
  * Targets that come and go while the broker runs. `from`: a socket (channel_pair()) on which a process that has the

@@ -117,7 +117,8 @@ void broker_kin_forget(struct broker *b, pid_t pid);
 /* "/tmp/perf-PID.map", "/etc/os-release", a debug file by build ID, or one next to a mapped file. */
 int broker_open_path(struct broker *b, struct broker_target *t, const struct proc_status *st, const char *path);
 int broker_open_host_path(const char *path);
-int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd);
+/* As struct deputy's events(); -EPROTO: nothing was opened, because the worker may not request all of them. */
+int broker_open_events(struct broker *b, const struct broker_request *q, int filter_fd, int *fds, size_t *ret_opened);
 
 /* --- far.c --- */
 

@@ -233,10 +233,20 @@ static bool is_allowed(const struct broker *b, const struct perf_event_attr *a)
 }
 
 /* On all processes at once, only events that count nothing are allowed, unless they have the filter. */
-static bool is_of_one(const struct broker_request *q, int filter_fd)
+static bool is_place(const struct broker_request *q, int filter_fd, pid_t tid)
 {
-	return q->tid > 0 || filter_fd >= 0 ||
-	       (q->attr.type == PERF_TYPE_SOFTWARE && q->attr.config == PERF_COUNT_SW_DUMMY);
+	bool all = filter_fd >= 0 || (q->attr.type == PERF_TYPE_SOFTWARE && q->attr.config == PERF_COUNT_SW_DUMMY);
+
+	return tid > 0 || (tid == -1 && all);
+}
+
+static bool may_open(const struct broker *b, const struct broker_request *q, int filter_fd)
+{
+	bool ok = q->name > 0 && q->name <= EVENT_PLACES_MAX && is_allowed(b, &q->attr);
+
+	for (uint32_t i = 0; ok && i < q->name; i++)
+		ok = is_place(q, filter_fd, q->places[i].tid);
+	return ok;
 }
 
 /* The thread's directory in /proc, which never becomes another thread's; or -errno. */
@@ -263,11 +273,13 @@ static int group_of(int thread, pid_t *ret)
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-static int open_event(const struct broker_request *q, int filter_fd)
+static int open_event(const struct broker_request *q, const struct event_place *p, int filter_fd)
 {
 	struct perf_event_attr a = q->attr;
-	CLEANUP(close_at_exit) int fd = (int)syscall(SYS_perf_event_open, &a, q->tid, q->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	CLEANUP(close_at_exit) int fd = -1;
 
+	a.sample_stack_user = p->stack_bytes;
+	fd = (int)syscall(SYS_perf_event_open, &a, p->tid, p->cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 || (filter_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter_fd) < 0))
 		return -errno;
 	return take_fd(&fd);
@@ -311,28 +323,76 @@ static int open_started(struct broker *b, pid_t tid, uint32_t *ret_number)
 	return r < 0 ? r : take_fd(&thread);
 }
 
-/* The directory belongs to the thread that it was opened for, and is empty once that thread has ended. */
-static int open_thread_event(struct broker *b, const struct broker_request *q)
-{
-	uint32_t number;
-	CLEANUP(close_at_exit) int thread = open_chosen(b, q->tid, &number);
-	CLEANUP(close_at_exit) int fd = -1;
-	int r = 0;
+/* Events of one thread, or of all processes on some CPUs. */
+struct group {
+	const struct broker_request *q;
+	const struct event_place *places;
+	size_t n;
+	int *fds;
+};
 
-	if (thread < 0)
-		r = thread = open_started(b, q->tid, &number);
-	if (r < 0)
-		return r;
-	r = fd = open_event(q, -1);
-	if (fd >= 0)
-		r = faccessat(thread, "comm", F_OK, 0) < 0 ? -ESRCH : broker_target_recheck(&b->targets[number], false);
-	broker_target_release(b, number);
-	return r < 0 ? r : take_fd(&fd);
+static int open_group(const struct group *g, int filter_fd, size_t *ret_opened)
+{
+	int fd = 0;
+
+	for (*ret_opened = 0; *ret_opened < g->n; ++*ret_opened) {
+		fd = open_event(g->q, &g->places[*ret_opened], filter_fd);
+		if (fd < 0)
+			return fd;
+		g->fds[*ret_opened] = fd;
+	}
+	return 0;
 }
 
-int broker_open_event(struct broker *b, const struct broker_request *q, int filter_fd)
+static void close_group(const struct group *g, size_t *opened)
 {
-	if (!is_allowed(b, &q->attr) || q->tid == 0 || q->tid < -1 || !is_of_one(q, filter_fd))
+	while (*opened)
+		close(g->fds[--*opened]);
+}
+
+/* The directory belongs to the thread that it was opened for, and is empty once that thread has ended. */
+static int open_thread_events(struct broker *b, const struct group *g, size_t *ret_opened)
+{
+	pid_t tid = g->places[0].tid;
+	uint32_t number;
+	CLEANUP(close_at_exit) int thread = open_chosen(b, tid, &number);
+	int r = 0, checked;
+
+	*ret_opened = 0;
+	if (thread < 0)
+		r = thread = open_started(b, tid, &number);
+	if (r < 0)
+		return r;
+	r = open_group(g, -1, ret_opened);
+	checked = faccessat(thread, "comm", F_OK, 0) < 0 ? -ESRCH : broker_target_recheck(&b->targets[number], false);
+	if (checked < 0)
+		close_group(g, ret_opened);
+	broker_target_release(b, number);
+	return r < 0 ? r : checked;
+}
+
+static size_t same_thread(const struct broker_request *q, size_t from)
+{
+	size_t to = from + 1;
+
+	while (to < q->name && q->places[to].tid == q->places[from].tid)
+		to++;
+	return to - from;
+}
+
+int broker_open_events(struct broker *b, const struct broker_request *q, int filter_fd, int *fds, size_t *ret_opened)
+{
+	int r = 0;
+
+	*ret_opened = 0;
+	if (!may_open(b, q, filter_fd))
 		return -EPROTO;
-	return q->tid > 0 ? open_thread_event(b, q) : open_event(q, filter_fd);
+	for (size_t i = 0; r == 0 && i < q->name; i = *ret_opened) {
+		const struct group g = {q, &q->places[i], same_thread(q, i), &fds[i]};
+		size_t opened;
+
+		r = g.places->tid > 0 ? open_thread_events(b, &g, &opened) : open_group(&g, filter_fd, &opened);
+		*ret_opened += opened;
+	}
+	return r;
 }

@@ -398,12 +398,10 @@ static int open_own_stat(void)
 static int connect_thread(struct broker *b, int *ret_fd);
 
 /* 0, with or without a descriptor to pass, or -errno; -EPROTO: not a request that a worker of this program makes. */
-static int answer(struct broker *b, const struct broker_request *q, int with, struct broker_answer *a, int *ret_fd)
+static int answer(struct broker *b, const struct broker_request *q, struct broker_answer *a, int *ret_fd)
 {
 	int r;
 
-	if (with >= 0 && q->what != BROKER_EVENT)
-		return -EPROTO;
 	switch (q->what) {
 	case BROKER_ALLOW_EVENT: return allow_event(b, &q->attr);
 	case BROKER_CONNECT: return connect_thread(b, ret_fd);
@@ -411,7 +409,6 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 	case BROKER_RELEASE: return broker_target_forget(b, q->target), 0;
 	case BROKER_SCHEDULE: return schedule(b, q);
 	case BROKER_SIGNAL: return send_signal(b, q->tid);
-	case BROKER_EVENT: r = broker_open_event(b, q, with); break;
 	case BROKER_HOST_PATH: r = open_host_file(b, q); break;
 	case BROKER_OWN_STAT: r = open_own_stat(); break;
 	case BROKER_PROC:
@@ -426,6 +423,23 @@ static int answer(struct broker *b, const struct broker_request *q, int with, st
 }
 
 /* 0 or -errno: the other end is closed; -EPROTO: the worker was taken over or is broken, and gets no more answers. */
+static int serve_events(struct broker *b, const struct broker_request *q, int with, int socket)
+{
+	struct broker_answer a = {0};
+	int fds[EVENT_PLACES_MAX], r;
+	size_t n;
+
+	a.code = broker_open_events(b, q, with, fds, &n);
+	if (a.code == -EPROTO)
+		return -EPROTO;
+	a.target = (uint32_t)n;
+	r = channel_send_fds(socket, &a, sizeof(a), fds, n);
+	while (n)
+		close(fds[--n]);
+	return r;
+}
+
+/* The same. */
 static int serve_one(struct broker *b, int socket)
 {
 	CLEANUP(close_at_exit) int with = -1, fd = -1;
@@ -436,10 +450,12 @@ static int serve_one(struct broker *b, int socket)
 
 	if (r < 0)
 		return r;
-	q.path[sizeof(q.path) - 1] = '\0';
 	if (q.what != BROKER_ALLOW_EVENT)
 		b->begun = true;
-	a.code = answer(b, &q, with, &a, &fd);
+	if (q.what == BROKER_EVENTS)
+		return serve_events(b, &q, with, socket);
+	q.path[sizeof(q.path) - 1] = '\0';
+	a.code = with >= 0 ? -EPROTO : answer(b, &q, &a, &fd);
 	if (a.code == -EPROTO)
 		return -EPROTO;
 	return channel_send(socket, &a, sizeof(a), fd);

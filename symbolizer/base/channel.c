@@ -17,15 +17,14 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/small_thread.h"
 
-/* More than one, so that unwanted descriptors are received, and can be closed. */
-enum { FDS_MAX = 4 };
+enum { SPARE_FDS = 4 };
 
 /* LOOK_MS: how often to look for the parent without a pidfd. GRACE_MS: for this process to end by itself. */
 enum { LOOK_MS = 500, GRACE_MS = 5000, TICK_MS = 5 };
 
 union control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	char bytes[CMSG_SPACE((CHANNEL_FDS_MAX + SPARE_FDS) * sizeof(int))];
 };
 
 int channel_pair(int ret[2])
@@ -159,28 +158,32 @@ bool channel_child_ends(pid_t child, int limit_ms)
 	return true;
 }
 
-static void attach(struct msghdr *m, union control *c, int fd)
+static void attach(struct msghdr *m, union control *c, const int *fds, size_t n)
 {
 	struct cmsghdr *h;
 
 	m->msg_control = c->bytes;
-	m->msg_controllen = CMSG_SPACE(sizeof(fd));
+	m->msg_controllen = CMSG_SPACE(n * sizeof(*fds));
 	h = CMSG_FIRSTHDR(m);
 	h->cmsg_level = SOL_SOCKET;
 	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	h->cmsg_len = CMSG_LEN(n * sizeof(*fds));
+	memcpy(CMSG_DATA(h), fds, n * sizeof(*fds));
 }
 
-int channel_send(int socket, const void *message, size_t size, int fd)
+int channel_send_fds(int socket, const void *message, size_t size, const int *fds, size_t count)
 {
 	struct iovec io = {(void *)message, size};
 	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-	union control control = {.bytes = {0}};
+	union control control;
 	ssize_t n;
 
-	if (fd >= 0)
-		attach(&m, &control, fd);
+	if (count > CHANNEL_FDS_MAX)
+		return -EINVAL;
+	if (count) {
+		memset(&control, 0, CMSG_SPACE(count * sizeof(*fds)));
+		attach(&m, &control, fds, count);
+	}
 	do
 		n = sendmsg(socket, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
@@ -189,10 +192,15 @@ int channel_send(int socket, const void *message, size_t size, int fd)
 	return (size_t)n == size ? 0 : -EPROTO;
 }
 
-/* Stores the first descriptor in *ret and closes the others; NULL: closes all. Returns their number. */
-static unsigned take_descriptors(struct msghdr *m, int *ret)
+int channel_send(int socket, const void *message, size_t size, int fd)
 {
-	unsigned count = 0;
+	return channel_send_fds(socket, message, size, &fd, fd >= 0);
+}
+
+/* Stores the first `max` descriptors, and closes the others. Returns the number of all. */
+static size_t take_descriptors(struct msghdr *m, int *fds, size_t max)
+{
+	size_t count = 0;
 
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
 		size_t n = h->cmsg_len < CMSG_LEN(0) ? 0 : (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -203,8 +211,8 @@ static unsigned take_descriptors(struct msghdr *m, int *ret)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(h) + i * sizeof(fd), sizeof(fd));
-			if (ret && count == 0)
-				*ret = fd;
+			if (count < max)
+				fds[count] = fd;
 			else
 				close(fd);
 		}
@@ -212,35 +220,46 @@ static unsigned take_descriptors(struct msghdr *m, int *ret)
 	return count;
 }
 
-int channel_receive(int socket, void *ret, size_t size, int *ret_fd)
+int channel_receive_fds(int socket, void *ret, size_t size, int *fds, size_t max, size_t *ret_n)
 {
 	struct iovec io = {ret, size};
 	union control control;
+	/* Room for more than what is allowed, so that unwanted descriptors are received, and can be closed. */
 	struct msghdr m = {
 		.msg_iov = &io,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
+		.msg_controllen = CMSG_SPACE((max + SPARE_FDS) * sizeof(int)),
 	};
-	int fd = -1;
-	unsigned fds;
+	size_t count;
 	ssize_t n;
 
-	if (ret_fd)
-		*ret_fd = -1;
+	*ret_n = 0;
+	if (max > CHANNEL_FDS_MAX)
+		return -EINVAL;
 	do
 		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
 	/* An empty message, which looks like the end, may also carry descriptors. */
-	fds = take_descriptors(&m, ret_fd ? &fd : NULL);
-	if ((size_t)n != size || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || fds > (ret_fd ? 1 : 0)) {
-		if (fd >= 0)
-			close(fd);
+	count = take_descriptors(&m, fds, max);
+	if ((size_t)n != size || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || count > max) {
+		for (size_t i = 0; i < count && i < max; i++)
+			close(fds[i]);
 		return n == 0 ? -EPIPE : -EPROTO;
 	}
-	if (ret_fd)
-		*ret_fd = fd;
+	*ret_n = count;
 	return 0;
+}
+
+int channel_receive(int socket, void *ret, size_t size, int *ret_fd)
+{
+	int fd = -1, r;
+	size_t n;
+
+	r = channel_receive_fds(socket, ret, size, &fd, ret_fd ? 1 : 0, &n);
+	if (ret_fd)
+		*ret_fd = n ? fd : -1;
+	return r;
 }

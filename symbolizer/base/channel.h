@@ -6,10 +6,11 @@
 #include <sys/types.h>
 
 /*
- * Messages of a fixed size, each with at most one descriptor, between processes of this program (SOCK_SEQPACKET, so a
+ * Messages of a fixed size, each with a few descriptors, between processes of this program (SOCK_SEQPACKET, so a
  * message arrives whole or not at all). The other end may have been taken over: a message of another size, or with
  * descriptors that were not asked for, is refused, and its descriptors are closed.
  */
+enum { CHANNEL_FDS_MAX = 16 }; /* of one message; Linux allows 253 (SCM_MAX_FD) */
 
 /* ret[0], ret[1]: the two ends, closed on execve(2). 0 or -errno. */
 int channel_pair(int ret[2]);
@@ -57,5 +58,11 @@ int channel_send(int socket, const void *message, size_t size, int fd);
  * refused. 0 or -errno; -EPIPE: the other end is closed; -EPROTO: not a valid message.
  */
 int channel_receive(int socket, void *ret, size_t size, int *ret_fd);
+
+/* The same with `n` descriptors, at most CHANNEL_FDS_MAX. */
+int channel_send_fds(int socket, const void *message, size_t size, const int *fds, size_t n);
+
+/* The same with up to `max` descriptors, at most CHANNEL_FDS_MAX. *ret_n: how many came; 0 on failure. */
+int channel_receive_fds(int socket, void *ret, size_t size, int *fds, size_t max, size_t *ret_n);
 
 #endif

@@ -9,6 +9,14 @@
 struct mapping;
 struct perf_event_attr;
 
+/* Where to open an event, and how much of the stack its samples copy. */
+struct event_place {
+	int32_t tid; /* -1: everything on the CPU */
+	int32_t cpu;
+	uint32_t stack_bytes; /* replaces perf_event_attr.sample_stack_user */
+};
+enum { EVENT_PLACES_MAX = 16 }; /* for one request; each may take a millisecond to open */
+
 /*
  * A process that opens files of other processes for this one after it has dropped its privileges (sampler/broker).
  * Without a deputy, this process opens them itself. Unless noted otherwise, callbacks return a descriptor that the
@@ -31,8 +39,13 @@ struct deputy {
 	int (*mapped)(void *ctx, uint32_t target, const struct mapping *map); /* -ESTALE: another file is there now */
 	int (*path)(void *ctx, uint32_t target, const char *path); /* in the target's root: perf map, debug files */
 	int (*host_path)(void *ctx, const char *path); /* on this host: debug files, kernel settings */
-	/* perf_event_open(2), with the eBPF program attached unless filter_fd is -1. */
-	int (*event)(void *ctx, const struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
+	/*
+	 * perf_event_open(2) of up to EVENT_PLACES_MAX events, in their order, until one fails. Those that are not of a
+	 * thread get the eBPF program, unless filter_fd is -1. *ret_opened: how many were opened; their descriptors,
+	 * the caller's, are in `fds`. 0, or the -errno of the one that failed.
+	 */
+	int (*events)(void *ctx, const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+		      int filter_fd, int *fds, size_t *ret_opened);
 	/* Gives a thread of this process the lowest real-time priority, or a nice value. */
 	int (*schedule)(void *ctx, pid_t tid, bool realtime, int nice);
 	void (*hurry)(void *ctx); /* from now on, does not wait for slow file systems; any thread may call it */

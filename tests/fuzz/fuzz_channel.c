@@ -65,6 +65,18 @@ static void use(int fd)
 		close(fd);
 }
 
+static void use_events(struct broker *b)
+{
+	const struct event_place places[EVENT_PLACES_MAX] = {{.tid = 1}};
+	const struct perf_event_attr attr = {.size = sizeof(attr)};
+	int fds[EVENT_PLACES_MAX];
+	size_t n;
+
+	broker_events(b, &attr, places, 4, -1, fds, &n);
+	while (n)
+		use(fds[--n]);
+}
+
 static void broker_end(int socket, bool serves)
 {
 	struct broker *b = broker_new(true);
@@ -81,6 +93,7 @@ static void broker_end(int socket, bool serves)
 			abort();
 		*c = (struct own_channel){dup(socket), dup(socket)};
 		pthread_setspecific(b->channel, c);
+		use_events(b);
 		for (uint32_t what = 0; what < BROKER_NAMES; what++)
 			use(broker_proc(b, 0, what));
 		use(broker_task(b, 0, 1, BROKER_STAT));

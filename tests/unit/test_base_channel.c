@@ -89,6 +89,33 @@ static void carries_a_message_and_a_descriptor(void **state)
 	close(pipe_ends[1]);
 }
 
+static void close_all(const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+static void carries_many_descriptors(void **state)
+{
+	int *pair = *state, before = descriptors(), out[CHANNEL_FDS_MAX + 1], got[CHANNEL_FDS_MAX];
+	struct message m = {7, "seven"};
+	size_t n;
+
+	for (size_t i = 0; i <= CHANNEL_FDS_MAX; i++)
+		out[i] = (int)(i % 3);
+	assert_int_equal(channel_send_fds(pair[0], &m, sizeof(m), out, CHANNEL_FDS_MAX + 1), -EINVAL);
+	for (size_t max = CHANNEL_FDS_MAX; max > 0; max--) {
+		assert_int_equal(channel_send_fds(pair[0], &m, sizeof(m), out, max), 0);
+		assert_int_equal(channel_receive_fds(pair[1], &m, sizeof(m), got, max, &n), 0);
+		assert_int_equal(n, max);
+		close_all(got, n);
+		assert_int_equal(channel_send_fds(pair[0], &m, sizeof(m), out, max), 0);
+		assert_int_equal(channel_receive_fds(pair[1], &m, sizeof(m), got, max - 1, &n), -EPROTO);
+		assert_int_equal(n, 0);
+		assert_int_equal(descriptors(), before);
+	}
+}
+
 static void tells_the_end(void **state)
 {
 	int *pair = *state;
@@ -170,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(carries_a_message_and_a_descriptor, setup, teardown),
+		cmocka_unit_test_setup_teardown(carries_many_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(tells_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(closes_those_of_an_empty_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_and_closes, setup, teardown),

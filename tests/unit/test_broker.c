@@ -202,7 +202,7 @@ static void knows_no_other_request(void **state)
 		{.what = BROKER_SCHEDULE, .tid = 1, .name = 2},
 		{.what = BROKER_SCHEDULE, .tid = 1, .cpu = -20},
 		{.what = BROKER_SCHEDULE, .tid = 1, .cpu = 1}, /* a lower priority than it has */
-		{.what = BROKER_EVENT, .tid = 1}, /* nothing was allowed */
+		{.what = BROKER_EVENTS, .name = 1, .places = {{.tid = 1}}}, /* nothing was allowed */
 	};
 	struct broker_request right = {.what = BROKER_PROC};
 	struct scene *s = *state;
@@ -572,8 +572,9 @@ static void signals_are_for_the_command(void **state)
 static struct broker_request event(pid_t tid)
 {
 	return (struct broker_request){
-		.what = BROKER_EVENT,
-		.tid = tid,
+		.what = BROKER_EVENTS,
+		.name = 1,
+		.places = {{tid, 0, 0}},
 		.attr = {.size = sizeof(struct perf_event_attr),
 			 .type = PERF_TYPE_SOFTWARE,
 			 .config = PERF_COUNT_SW_CPU_CLOCK,
@@ -603,23 +604,71 @@ static void expect_refused(struct scene *s, struct broker_request q)
 	restart(s);
 }
 
+/* Returns what the request's events gave; their descriptors, which are closed, are counted. */
+static int ask_for_events(struct scene *s, const struct broker_request *q, size_t *ret_opened)
+{
+	int fds[EVENT_PLACES_MAX], r = broker_events(s->b, &q->attr, q->places, q->name, -1, fds, ret_opened);
+
+	for (size_t i = 0; i < *ret_opened; i++) {
+		assert_true(fcntl(fds[i], F_GETFD) == FD_CLOEXEC);
+		close(fds[i]);
+	}
+	return r;
+}
+
 static void events_are_of_targets(void **state)
 {
 	struct scene *s = *state;
 	struct broker_request q = event(s->target);
+	size_t opened;
 	int r;
 
 	allow(s, PERF_COUNT_SW_CPU_CLOCK);
-	r = ask(s, &q);
+	r = ask_for_events(s, &q, &opened);
 	if (r == -EACCES || r == -EPERM || r == -ENOSYS)
 		skip();
 	assert_int_equal(r, 0);
-	q.tid = s->stranger;
-	assert_int_equal(ask(s, &q), -EPERM);
-	q.tid = 1;
-	assert_int_equal(ask(s, &q), -EPERM);
-	q.tid = INT32_MAX;
-	assert_int_equal(ask(s, &q), -ESRCH);
+	assert_int_equal(opened, 1);
+	q.places[0].tid = s->stranger;
+	assert_int_equal(ask_for_events(s, &q, &opened), -EPERM);
+	q.places[0].tid = 1;
+	assert_int_equal(ask_for_events(s, &q, &opened), -EPERM);
+	q.places[0].tid = INT32_MAX;
+	assert_int_equal(ask_for_events(s, &q, &opened), -ESRCH);
+	assert_int_equal(opened, 0);
+	broker_free(s->b);
+	restart(s);
+}
+
+/* In their order, until one fails; those of a thread that may not be sampled are not among them. */
+static void events_are_opened_together(void **state)
+{
+	struct scene *s = *state;
+	struct broker_request q = event(s->target);
+	size_t opened;
+	int r;
+
+	allow(s, PERF_COUNT_SW_CPU_CLOCK);
+	for (q.name = 0; q.name < EVENT_PLACES_MAX; q.name++)
+		q.places[q.name] = (struct event_place){s->target, 0, 0};
+	r = ask_for_events(s, &q, &opened);
+	if (r == -EACCES || r == -EPERM || r == -ENOSYS)
+		skip();
+	assert_int_equal(r, 0);
+	assert_int_equal(opened, EVENT_PLACES_MAX);
+	q.places[5].tid = q.places[6].tid = s->stranger;
+	assert_int_equal(ask_for_events(s, &q, &opened), -EPERM);
+	assert_int_equal(opened, 5);
+	q.places[5].tid = q.places[6].tid = INT32_MAX;
+	assert_int_equal(ask_for_events(s, &q, &opened), -ESRCH);
+	assert_int_equal(opened, 5);
+	q.places[5] = (struct event_place){s->target, INT32_MAX, 0}; /* no such CPU */
+	assert_true(ask_for_events(s, &q, &opened) < 0);
+	assert_int_equal(opened, 5);
+	q.name = 0;
+	assert_int_equal(ask_for_events(s, &q, &opened), -EINVAL);
+	q.name = EVENT_PLACES_MAX + 1;
+	assert_int_equal(ask_for_events(s, &q, &opened), -EINVAL);
 	broker_free(s->b);
 	restart(s);
 }
@@ -642,6 +691,16 @@ static void other_events_are_refused(void **state)
 	expect_refused(s, q);
 	expect_refused(s, event(-1)); /* of all processes, without a filter */
 	expect_refused(s, event(0)); /* of the broker */
+	q = event(s->target);
+	q.name = 2;
+	q.places[1].tid = -1;
+	expect_refused(s, q);
+	q.name = 0;
+	expect_refused(s, q);
+	q.name = EVENT_PLACES_MAX + 1;
+	expect_refused(s, q);
+	q.name = UINT32_MAX;
+	expect_refused(s, q);
 	q = (struct broker_request){.what = BROKER_ALLOW_EVENT};
 	assert_true(broker_proc(s->b, 0, BROKER_STAT) >= 0);
 	assert_int_equal(ask(s, &q), -EPIPE); /* too late */
@@ -1431,6 +1490,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(orphans_are_in_the_targets_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(signals_are_for_the_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(events_are_of_targets, setup, teardown),
+		cmocka_unit_test_setup_teardown(events_are_opened_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_events_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(appointed_it_allows_no_more_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_with_the_worker, setup, teardown),

@@ -10,6 +10,7 @@
 
 #include "sampler/engine/perf/events/event_set.h"
 #include "sampler/engine/perf/events/perf_attr.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 
 /* A process whose threads start faster than they can be listed: each time it has NEW more, which end at once. */
@@ -29,11 +30,15 @@ int __wrap_proc_tasks(struct proc *p, pid_t **ret, size_t *ret_n)
 	return 0;
 }
 
-int __wrap_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
-int __wrap_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+int __wrap_perf_open_places(const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+			    int filter_fd, int *fds, size_t *ret_opened);
+int __wrap_perf_open_places(const struct perf_event_attr *attr, const struct event_place *places, size_t n,
+			    int filter_fd, int *fds, size_t *ret_opened)
 {
-	(void)attr, (void)tid, (void)cpu, (void)filter_fd;
+	(void)attr, (void)places, (void)filter_fd, (void)fds;
+	assert_in_range(n, 1, EVENT_PLACES_MAX);
 	opened++;
+	*ret_opened = 0;
 	return -ESRCH;
 }
 

@@ -9,6 +9,7 @@
 
 #include "sampler/engine/perf/copies/thread_stacks.h"
 #include "sampler/engine/perf/events/family.h"
+#include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 
 /*
@@ -24,86 +25,155 @@ static void drain_meanwhile(const struct event_target *t)
 		t->drain(t->drain_ctx);
 }
 
-static int add_event(struct event_set *s, const struct event_target *t, struct perf_event_attr *attr, pid_t tid,
-		     uint32_t cpu)
+/* --- Events that are opened together */
+
+struct batch {
+	struct event_set *set;
+	const struct event_target *t;
+	struct perf_event_attr attr;
+	bool suspect; /* the threads may have inherited events */
+	bool enable;
+	size_t n;
+	struct event_place places[EVENT_PLACES_MAX];
+	uint32_t cpus[EVENT_PLACES_MAX]; /* indices into the target's CPUs */
+};
+
+static struct batch batch_begin(struct event_set *s, const struct event_target *t, bool per_thread)
 {
-	int fd = perf_open(attr, tid, t->cpus[cpu], tid < 0 ? t->filter_fd : -1);
+	struct batch b = {.set = s, .t = t};
 
-	if (fd < 0)
-		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, t->ring_fds[cpu]) < 0) {
-		int r = -errno;
+	perf_attr_sampling(t->config, per_thread, &b.attr);
+	return b;
+}
 
-		close(fd);
-		return r;
-	}
-	if (!vec_push(&s->events, ((struct event_fd){fd, cpu, tid}))) {
+/* Consumes fd. */
+static int add_event(struct batch *b, size_t i, int fd)
+{
+	const struct event_place *p = &b->places[i];
+	struct event_suspect sus = {.tid = p->tid};
+	struct event_set *s = b->set;
+	uint64_t id;
+
+	if (!vec_push(&s->events, ((struct event_fd){fd, b->cpus[i], p->tid}))) {
 		close(fd);
 		return -ENOMEM;
 	}
-	return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, b->t->ring_fds[b->cpus[i]]) < 0)
+		return -errno;
+	if (p->tid < 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return -errno;
+	if (p->tid < 0 && !vec_push(&s->cpu_ids, id))
+		return -ENOMEM;
+	if (b->suspect && ioctl(fd, PERF_EVENT_IOC_ID, &sus.id) == 0 && !vec_push(&s->suspects, sus))
+		return -ENOMEM;
+	if (b->enable)
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
 }
+
+static int add_events(struct batch *b, size_t from, const int *fds, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r < 0)
+			close(fds[i]);
+		else
+			r = add_event(b, from + i, fds[i]);
+	}
+	return r;
+}
+
+static void forget_fixed(struct event_set *s, pid_t tid)
+{
+	for (size_t i = s->fixed.n; i-- > 0;)
+		if (s->fixed.v[i].tid == tid)
+			s->fixed.v[i] = s->fixed.v[--s->fixed.n];
+}
+
+/* It has ended, or its process belongs to another user now. */
+static bool may_be_left_out(const struct batch *b, pid_t tid, int r)
+{
+	return tid > 0 && (r == -ESRCH || (b->t->family && (r == -EACCES || r == -EPERM)));
+}
+
+static size_t after_thread(const struct batch *b, size_t i)
+{
+	pid_t tid = b->places[i].tid;
+
+	while (i < b->n && b->places[i].tid == tid)
+		i++;
+	return i;
+}
+
+static int batch_open(struct batch *b)
+{
+	int fds[EVENT_PLACES_MAX], r = 0;
+	size_t i = 0, opened;
+
+	while (r == 0 && i < b->n) {
+		int failed;
+
+		drain_meanwhile(b->t);
+		failed = perf_open_places(&b->attr, &b->places[i], b->n - i, b->t->filter_fd, fds, &opened);
+		r = add_events(b, i, fds, opened);
+		i += opened;
+		if (r < 0 || failed == 0)
+			continue;
+		r = may_be_left_out(b, b->places[i].tid, failed) ? 0 : failed;
+		forget_fixed(b->set, b->places[i].tid);
+		i = after_thread(b, i);
+	}
+	b->n = 0;
+	return r;
+}
+
+/* An event on each CPU. tid -1: of all threads there. */
+static int batch_add(struct batch *b, pid_t tid, uint32_t stack_bytes)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < b->t->n_cpus && r == 0; i++) {
+		b->cpus[b->n] = i;
+		b->places[b->n++] = (struct event_place){tid, b->t->cpus[i], stack_bytes};
+		if (b->n == EVENT_PLACES_MAX)
+			r = batch_open(b);
+	}
+	return r;
+}
+
+/* --- Sets */
 
 int event_set_open_cpus(struct event_set *s, const struct event_target *t)
 {
-	struct perf_event_attr attr;
+	struct batch b = batch_begin(s, t, false);
+	int r = batch_add(&b, -1, t->config->stack_bytes);
 
-	perf_attr_sampling(t->config, false, &attr);
-	for (uint32_t i = 0; i < t->n_cpus; i++) {
-		uint64_t id;
-		int fd = add_event(s, t, &attr, -1, i);
-
-		if (fd < 0)
-			return fd;
-		if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
-			return -errno;
-		if (!vec_push(&s->cpu_ids, id))
-			return -ENOMEM;
-	}
-	return 0;
+	return r < 0 ? r : batch_open(&b);
 }
 
-static int open_thread(struct event_set *s, const struct event_target *t, pid_t tid, bool suspect, bool enable)
+static uint32_t stack_bytes_of(const struct event_target *t, pid_t tid)
 {
-	struct perf_event_attr attr;
-
-	perf_attr_sampling(t->config, true, &attr);
-	if (t->stacks)
-		attr.sample_stack_user = thread_stacks_size(t->stacks, tid, t->config->stack_bytes);
-	for (uint32_t i = 0; i < t->n_cpus; i++) {
-		struct event_suspect sus = {.tid = tid};
-		int fd = add_event(s, t, &attr, tid, i);
-
-		if (fd < 0)
-			return fd;
-		if (suspect && ioctl(fd, PERF_EVENT_IOC_ID, &sus.id) == 0 && !vec_push(&s->suspects, sus))
-			return -ENOMEM;
-		if (enable)
-			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	}
-	return 0;
+	return t->stacks ? thread_stacks_size(t->stacks, tid, t->config->stack_bytes) : t->config->stack_bytes;
 }
 
-static int open_fixed_thread(struct event_set *s, const struct event_target *t, pid_t tid)
+static int add_fixed_thread(struct batch *b, pid_t tid)
 {
 	struct event_fixed f = {.tid = tid};
-	struct perf_event_attr attr;
-	int r = proc_ns_tid(t->proc, tid, &f.ns_tid);
+	int r = proc_ns_tid(b->t->proc, tid, &f.ns_tid);
 
+	if (r == -ESRCH)
+		return 0; /* it ended */
 	if (r < 0)
 		return r;
-	perf_attr_sampling(t->config, true, &attr);
-	attr.inherit = attr.inherit_thread = 0;
-	for (uint32_t i = 0; i < t->n_cpus; i++) {
-		r = add_event(s, t, &attr, tid, i);
-		if (r < 0)
-			return r;
-	}
-	return vec_push(&s->fixed, f) ? 0 : -ENOMEM;
+	if (!vec_push(&b->set->fixed, f))
+		return -ENOMEM;
+	return batch_add(b, tid, stack_bytes_of(b->t, tid));
 }
 
 int event_set_open_fixed(struct event_set *s, const struct event_target *t)
 {
+	struct batch b = batch_begin(s, t, true);
 	uint64_t age;
 	pid_t *tids;
 	size_t n;
@@ -111,16 +181,14 @@ int event_set_open_fixed(struct event_set *s, const struct event_target *t)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n && r >= 0; i++) {
+	b.attr.inherit = b.attr.inherit_thread = 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
 		drain_meanwhile(t);
-		if (proc_thread_age_ns(t->proc, tids[i], &age) < 0 || age < EVENT_FIXED_NS)
-			continue;
-		r = open_fixed_thread(s, t, tids[i]);
-		if (r == -ESRCH)
-			r = 0; /* it ended */
+		if (proc_thread_age_ns(t->proc, tids[i], &age) == 0 && age >= EVENT_FIXED_NS)
+			r = add_fixed_thread(&b, tids[i]);
 	}
 	free(tids);
-	return r;
+	return r < 0 ? r : batch_open(&b);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -139,21 +207,21 @@ bool event_set_knows(const struct event_set *s, pid_t tid)
 static int open_new_threads(struct event_set *s, const struct event_target *t, pid_t *tids, size_t n, bool enable,
 			    bool *ret_any)
 {
-	bool first = !s->n_known;
+	struct batch b = batch_begin(s, t, true);
 	int r = 0;
 
+	b.suspect = s->n_known > 0; /* threads of the first listing had no event to inherit */
+	b.enable = enable;
 	*ret_any = false;
 	qsort(tids, n, sizeof(*tids), compare_tids);
-	for (size_t i = 0; i < n && r >= 0; i++) {
+	for (size_t i = 0; i < n && r == 0; i++) {
 		if (event_set_knows(s, tids[i]))
 			continue;
 		*ret_any = true;
-		drain_meanwhile(t);
-		/* Threads of the first listing had no event to inherit. */
-		r = open_thread(s, t, tids[i], !first, enable);
-		if (r == -ESRCH || (t->family && (r == -EACCES || r == -EPERM)))
-			r = 0; /* it ended, or its process belongs to another user now */
+		r = batch_add(&b, tids[i], stack_bytes_of(t, tids[i]));
 	}
+	if (r == 0)
+		r = batch_open(&b);
 	free(s->known);
 	s->known = tids;
 	s->n_known = n;

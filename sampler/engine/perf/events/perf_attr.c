@@ -116,21 +116,41 @@ void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *a)
 	a->wakeup_watermark = 1;
 }
 
-static int open_here(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+static int open_here(const struct perf_event_attr *attr, const struct event_place *p, int filter_fd)
 {
-	CLEANUP(close_at_exit) int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_attr a = *attr;
+	CLEANUP(close_at_exit) int fd = -1;
 
-	if (fd < 0 || (filter_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter_fd) < 0))
+	a.sample_stack_user = p->stack_bytes;
+	fd = (int)syscall(SYS_perf_event_open, &a, p->tid, p->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 || (p->tid < 0 && filter_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter_fd) < 0))
 		return -errno;
 	return take_fd(&fd);
 }
 
-int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+int perf_open_places(const struct perf_event_attr *attr, const struct event_place *places, size_t n, int filter_fd,
+		     int *fds, size_t *ret_opened)
 {
 	if (deputy())
-		return deputy()->event(deputy()->ctx, attr, tid, cpu, filter_fd);
+		return deputy()->events(deputy()->ctx, attr, places, n, filter_fd, fds, ret_opened);
 	deputy_note_event(attr->type, attr->config);
-	return open_here(attr, tid, cpu, filter_fd);
+	for (*ret_opened = 0; *ret_opened < n; ++*ret_opened) {
+		int fd = open_here(attr, &places[*ret_opened], filter_fd);
+
+		if (fd < 0)
+			return fd;
+		fds[*ret_opened] = fd;
+	}
+	return 0;
+}
+
+int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd)
+{
+	const struct event_place p = {tid, cpu, attr->sample_stack_user};
+	size_t opened;
+	int fd, r = perf_open_places(attr, &p, 1, filter_fd, &fd, &opened);
+
+	return r < 0 ? r : fd;
 }
 
 static int try_open(const struct perf_config *c, pid_t tid, int cpu)

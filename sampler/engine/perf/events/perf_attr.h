@@ -11,6 +11,7 @@
 
 struct budget;
 struct err;
+struct event_place;
 struct shared_events;
 
 /* What a kernel can do, found out by trying (perf_attr_probe()). */
@@ -67,6 +68,14 @@ void perf_attr_forks(const struct perf_config *c, struct perf_event_attr *ret);
 /* perf_event_open(2) with close-on-exec, by the deputy if there is one. filter_fd: the event's eBPF program; -1:
  * none. Returns a descriptor or -errno. */
 int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int filter_fd);
+
+/*
+ * The same for up to EVENT_PLACES_MAX events, in their order, until one fails: a deputy opens them all for one request.
+ * The filter is for those that are not of a thread. *ret_opened: how many were opened; their descriptors are in `fds`. 0,
+ * or the -errno of the one that failed.
+ */
+int perf_open_places(const struct perf_event_attr *attr, const struct event_place *places, size_t n, int filter_fd,
+		     int *fds, size_t *ret_opened);
 
 /*
  * Opens the sampling event once to find out what the kernel supports and permits, and sets `features` and

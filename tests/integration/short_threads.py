@@ -124,7 +124,10 @@ class Run:
         worked = count["Brief.brief"] + count["Brief.lasting"]
         self.share = 100 * count["Brief.brief"] / max(1, worked)
         self.brief_s, self.lasting_s = count["Brief.brief"] / freq, count["Brief.lasting"] / freq
-        self.ratio = (self.sampled + sum(self.missing) + self.lost / freq) / self.used
+        # The suspend engine's samples weigh what their threads have used, which may be much less than a period.
+        by_clock = "--engine=suspend" in o.option and self.samples
+        lost = self.lost * (self.sampled / self.samples if by_clock else 1 / freq)
+        self.ratio = (self.sampled + sum(self.missing) + lost) / self.used
         p = min(1, self.used / o.duration / os.cpu_count())
         self.scatter = math.sqrt((1 - p) / max(1, self.used * freq))
 

@@ -34,7 +34,7 @@ struct engine_suspend {
 	struct suspend_answers answers;
 	bool started;
 	atomic_bool stop;
-	_Atomic uint64_t left; /* samples that were not taken from the queue in time */
+	_Atomic uint64_t left, left_weight; /* of samples that were not taken from the queue in time */
 };
 
 static struct engine_suspend *self(struct engine *e)
@@ -265,7 +265,10 @@ static void count_left(struct engine_suspend *s)
 		if (len < sizeof(m))
 			continue;
 		memcpy(&m, msg, sizeof(m));
-		s->left += m.kind == SUSPEND_MSG_SAMPLE ? 1 : m.kind == SUSPEND_MSG_AGAIN ? m.count : 0;
+		if (m.kind != SUSPEND_MSG_SAMPLE && m.kind != SUSPEND_MSG_AGAIN)
+			continue;
+		s->left += m.kind == SUSPEND_MSG_SAMPLE ? 1 : m.count;
+		s->left_weight += m.weight;
 	}
 	sample_queue_drop(s->link.samples);
 }
@@ -318,6 +321,7 @@ static struct engine_stats suspend_stats_of(const struct engine *e)
 		.samples = l.samples,
 		.lost = l.lost + s->left,
 		.lost_queue = l.lost + s->left,
+		.lost_weight = s->left_weight,
 		.threads = (uint32_t)l.threads,
 		.attachment = "threads stopped one by one",
 		.unit = "ns",

@@ -2,6 +2,11 @@
 
 #include "symbolizer/base/random.h"
 
+/*
+ * No more than 200 interrupts per second of CPU time, so only periods of 10 ms and more are divided: a shorter one was
+ * requested, and its price with it. Threads that live for two periods do not depend on this. On one or two CPUs, each has
+ * used a whole period on one of them and so has a sample, which also gets what the thread used besides (leftover.h).
+ */
 #define LEAST_PERIOD_NS UINT64_C(5000000)
 #define LEAST_TAIL_NS UINT64_C(20000000) /* less proves nothing */
 enum { TAIL_SHARE = 50, DIVISOR_MAX = 16 };

@@ -8,6 +8,9 @@
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/hotspot/methods/method.h"
 
+/* Bytes of a line table that are searched as fast as the clock is read, which a budget does twice. Few tables are longer. */
+enum { QUICK_TABLE = 1024 };
+
 static void add_class(struct namer *n, struct buf *b, const char *name)
 {
 	if (n->o->show.raw_names)
@@ -88,20 +91,29 @@ static const struct code *code_of(const struct namer *n, uint32_t id)
 	return hs_code(n->s->hs, id);
 }
 
-/* 0: none. A line table can have 64 KB and is searched from its start for each bci: 0.1 ms. */
-static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
+/* A line table can have 64 KB, and is searched from its start for each bci: 0.1 ms. */
+static int line_in_long_table(struct namer *n, const struct hs_method *m, int32_t bci)
 {
 	struct budget *b = n->s->files;
-	int line = 0;
+	int line = -1;
 
-	if (m->access_flags & METHOD_NATIVE)
-		return 0;
 	budget_begin(b);
-	if (budget_expired(b))
+	if (budget_poll(b))
 		budget_refuse(b, 0, "line numbers of Java methods, for lack of time");
 	else
 		line = hs_method_line(n->s->hs, m, bci);
 	budget_end(b);
+	return line;
+}
+
+/* 0: none. */
+static int line_of(struct namer *n, const struct hs_method *m, int32_t bci)
+{
+	int line;
+
+	if (m->access_flags & METHOD_NATIVE)
+		return 0;
+	line = m->line_table_len > QUICK_TABLE ? line_in_long_table(n, m, bci) : hs_method_line(n->s->hs, m, bci);
 	return line > 0 ? line : 0;
 }
 

@@ -98,7 +98,7 @@ static uint32_t native_function(struct namer *n, const char *mangled, const char
 	char name[NAME_SIZE];
 
 	budget_begin(files);
-	if (budget_expired(files)) {
+	if (budget_poll(files)) {
 		snprintf(name, sizeof(name), "%s", mangled);
 		budget_refuse(files, 0, "demangled names, for lack of time");
 	} else if (len > strlen(PLT) && strcmp(mangled + len - strlen(PLT), PLT) == 0) {

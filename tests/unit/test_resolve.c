@@ -38,7 +38,7 @@ enum { M_RUN = 1, M_PUT, M_HASH, M_LAMBDA, M_NATIVE, M_HOSTILE, METHODS };
 /* clang-format off */
 static const struct hs_method methods[METHODS] = {
 	[M_RUN] = {.id = M_RUN, .class_name = "java/lang/Thread", .name = "run", .signature = "()V",
-		   .source_file = "Thread.java"},
+		   .source_file = "Thread.java", .line_table_len = 64 << 10},
 	[M_PUT] = {.id = M_PUT, .class_name = "java/util/HashMap", .name = "put",
 		   .signature = "(LK;LV;)LV;", .source_file = "HashMap.java"},
 	[M_HASH] = {.id = M_HASH, .class_name = "java/util/HashMap", .name = "hash",
@@ -358,6 +358,20 @@ static void naming_that_is_ended(void **state)
 	assert_int_equal(unnamed, 0);
 }
 
+static int line_of(struct frame_key k, struct resolver_sources s)
+{
+	struct profile *p = profile_new((struct profile_options){0});
+	struct named_profile *np;
+	int line;
+
+	add_stack(p, 1, &k, 1);
+	np = name(p, s, (struct resolver_options){.show.lines = true});
+	line = np->lines[np->locations[np->stack_locations[0]].first_line].line;
+	named_profile_free(np);
+	profile_free(p);
+	return line;
+}
+
 /* A table of lines may be made so that each number of 100,000 takes long. */
 static void lines_take_limited_time(void **state)
 {
@@ -384,6 +398,9 @@ static void lines_take_limited_time(void **state)
 	assert_non_null(strstr(b.note[0], "line numbers"));
 	named_profile_free(np);
 	profile_free(p);
+	/* What takes no longer than asking whether there is time is done anyway. */
+	assert_int_equal(line_of(key(FRAME_INTERPRETED, M_PUT, 5), s), 105);
+	assert_int_equal(line_of(key(FRAME_INTERPRETED, M_RUN, 5), s), 0);
 }
 
 /* A return address that is the first byte behind a function belongs to that function. */

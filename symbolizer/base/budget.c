@@ -89,6 +89,14 @@ void budget_spend(struct budget *b, uint64_t ns)
 	b->expired |= !b->ns_left;
 }
 
+void budget_grant(struct budget *b, uint64_t ns, uint64_t most)
+{
+	if (!b)
+		return;
+	b->ns_left = b->ns_left < most && ns < most - b->ns_left ? b->ns_left + ns : most;
+	b->expired = !b->ns_left;
+}
+
 /* The bytes that a budget with this bytes_left has taken from the pool. */
 static uint64_t pooled(const struct budget *b, uint64_t bytes_left)
 {

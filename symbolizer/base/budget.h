@@ -35,7 +35,7 @@ struct budget {
 	uint64_t started_ns; /* CPU time of the thread at the outermost budget_begin() */
 	unsigned depth;
 	unsigned polls;
-	bool expired; /* time is up, permanently */
+	bool expired; /* time is up, until budget_grant() */
 	_Atomic bool cancelled; /* nobody waits for the result any more; permanent */
 	_Atomic bool hurried; /* the same for the current piece of work, until budget_hurry(b, false) */
 	uint64_t refused; /* number of things given up; `note` describes the first few */
@@ -84,6 +84,8 @@ bool budget_poll(struct budget *b);
 uint64_t budget_ns_left(struct budget *b);
 /* Charges CPU time that another process spent on our behalf. */
 void budget_spend(struct budget *b, uint64_t ns);
+/* For a target that is sampled for days: adds so much time, up to `most` in all. Not between begin and end. */
+void budget_grant(struct budget *b, uint64_t ns, uint64_t most);
 
 /*
  * For a child process, whose CPU clock starts at 0: turns the copied budget into one with `ns` left and without notes.

@@ -126,12 +126,33 @@ static void time_runs_between_begin_and_end(void **state)
 	assert_true(budget_expired(&b));
 	assert_int_equal(budget_ns_left(&b), 0);
 	budget_end(&b);
-	assert_true(budget_expired(&b)); /* for good */
+	assert_true(budget_expired(&b));
+	assert_true(budget_expired(&b));
 	budget_init(&b, 0, MS);
 	budget_spend(&b, MS - 1);
 	assert_false(budget_expired(&b));
 	budget_spend(&b, UINT64_MAX);
 	assert_true(budget_expired(&b));
+}
+
+static void time_is_granted_up_to_a_limit(void **state)
+{
+	struct budget b;
+
+	(void)state;
+	budget_init(&b, 0, MS);
+	budget_spend(&b, MS);
+	assert_true(budget_expired(&b));
+	budget_grant(&b, 0, MS);
+	assert_true(budget_expired(&b));
+	budget_grant(&b, MS / 2, MS);
+	assert_false(budget_expired(&b));
+	assert_int_equal(b.ns_left, MS / 2);
+	budget_grant(&b, UINT64_MAX, MS);
+	assert_int_equal(b.ns_left, MS);
+	budget_grant(&b, 1, MS);
+	assert_int_equal(b.ns_left, MS);
+	budget_grant(NULL, 1, MS);
 }
 
 static void polls_notice_the_end_of_time(void **state)
@@ -219,6 +240,7 @@ int main(void)
 		cmocka_unit_test(one_alone_has_the_whole_pool),
 		cmocka_unit_test(what_is_held_grows_and_shrinks),
 		cmocka_unit_test(time_runs_between_begin_and_end),
+		cmocka_unit_test(time_is_granted_up_to_a_limit),
 		cmocka_unit_test(polls_notice_the_end_of_time),
 		cmocka_unit_test(cancelling_ends_all_work_and_notes_nothing),
 		cmocka_unit_test(hurried_work_ends_and_the_next_does_not),

@@ -27,6 +27,15 @@ static void perfmap_close_at_exit(struct perfmap **p)
 	perfmap_close(*p);
 }
 
+/* Only frames outside of files and of the JVM's code are named after the perf map. Opening it takes an answer of the broker. */
+static bool wants_perfmap(const struct profile *p)
+{
+	for (size_t i = 0, n = profile_frame_count(p); i < n; i++)
+		if (profile_frame(p, (uint32_t)i)->kind == FRAME_ANON)
+			return true;
+	return false;
+}
+
 /* Names what was counted with the present readers. */
 int session_name_view(struct session *s, struct named_builder *b, bool process_root)
 {
@@ -54,7 +63,7 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 	s->named_cut = 0;
 	sources.kernel = (s->owner ? s->owner : s)->kallsyms;
 	parts_call(&s->parts, name, s->profile, &sources);
-	r = s->proc ? perfmap_open(s->proc, s->files, &perfmap, &e) : -ENOENT;
+	r = s->proc && wants_perfmap(s->profile) ? perfmap_open(s->proc, s->files, &perfmap, &e) : -ENOENT;
 	if (r == 0)
 		sources.perfmap = perfmap;
 	else if (r != -ENOENT && r != -ESRCH)

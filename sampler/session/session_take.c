@@ -46,24 +46,25 @@ static void fill_meta(const struct session *s, struct named_builder *b, const st
 	named_builder_meta(b)->start_realtime_ns = last->ns ? last->realtime_ns : s->start_realtime_ns;
 }
 
-/* What was counted, and what was named before an execve(2) already. */
+/* What was counted, and what was named before an execve(2) already. Most steps of an idle JVM have no samples. */
 static int name_all(struct session *s, struct named_builder *b)
 {
-	int r;
+	int r = profile_sample_count(s->profile) ? session_name_view(s, b, s->o.show.process_root) : 0;
 
-	r = session_name_view(s, b, s->o.show.process_root);
 	for (size_t i = 0; r == 0 && i < s->epochs.n; i++)
 		r = session_add_named(b, s->epochs.v[i]);
 	return r;
 }
 
-/* One hundredth of the time that has passed is for following code. */
+/* One hundredth of the time that has passed is for following code, and as much for other names. */
 static void grant_time(const struct session *s, const struct session_summary *now)
 {
 	uint64_t from_ns = s->taken.ns ? s->taken.ns : s->started_ns;
+	uint64_t ns = (s->started_ns + now->elapsed_ns - from_ns) / 100;
 
 	if (s->readers->attribution)
-		attribution_grant(s->readers->attribution, (s->started_ns + now->elapsed_ns - from_ns) / 100);
+		attribution_grant(s->readers->attribution, ns);
+	budget_grant(s->files, ns, READERS_FILES_NS);
 }
 
 static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now,

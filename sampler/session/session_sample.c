@@ -71,6 +71,7 @@ static void prepare_names(void *session, struct sampled *x)
 {
 	struct readers *v = x->readers;
 	const struct walk *w = x->walk;
+	const struct frame_key *key;
 	const struct code *code;
 	uint32_t i = 0;
 
@@ -79,10 +80,11 @@ static void prepare_names(void *session, struct sampled *x)
 		i++;
 	if (i == w->n || !v->attribution)
 		return;
-	hs_code_read_bytes(v->hs, w->frames[i].id);
-	code = hs_code(v->hs, w->frames[i].id);
+	key = &w->frames[i];
+	hs_code_read_bytes(v->hs, key->id);
+	code = hs_code(v->hs, key->id);
 	if (code)
-		attribution_prepare(v->attribution, code);
+		attribution_prepare(v->attribution, code, key->off, !(key->flags & FRAME_PC_EXACT));
 }
 
 static void keep_prepared(void *session, struct hotspot *hs)

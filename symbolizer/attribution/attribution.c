@@ -260,12 +260,13 @@ static bool note_prepared(struct attribution *a, uint32_t code_id)
 	return !u64map_get(&a->prepared, code_id) && u64map_put(&a->prepared, code_id, 1);
 }
 
-void attribution_prepare(struct attribution *a, const struct code *code)
+void attribution_prepare(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address)
 {
 	const struct graph *g;
 	uint64_t start;
 
-	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !a->left_ns || !note_prepared(a, code->id))
+	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !a->left_ns ||
+	    (return_address && record_at(code, pc_offset)) || !note_prepared(a, code->id))
 		return;
 	start = clock_thread_cpu_ns();
 	g = graph_of(a, code);

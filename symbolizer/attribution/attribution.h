@@ -41,10 +41,11 @@ uint64_t attribution_refused(const struct attribution *a);
 void attribution_grant(struct attribution *a, uint64_t ns);
 
 /*
- * Builds the graph of a code blob, and reads from the JVM the data for naming its pcs, once for each. To be called
- * while the target lives: by the end it may have exited, or unloaded classes.
+ * If naming this pc (as in attribution_find()) takes the graph of its code: builds it, and reads from the JVM the data for
+ * naming all pcs of the code, once for each code. To be called while the target lives: by the end it may have exited,
+ * or unloaded classes.
  */
-void attribution_prepare(struct attribution *a, const struct code *code);
+void attribution_prepare(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address);
 
 /*
  * To be called between hotspot_forget_begin() and hotspot_forget_end(), after everything else was kept. Keeps further

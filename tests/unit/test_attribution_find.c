@@ -1,3 +1,4 @@
+#include "symbolizer/attribution/cache.h"
 #include "test_attribution_code.h"
 
 /* aload_0; return */
@@ -522,14 +523,40 @@ static void test_prepared_code_needs_no_jvm(void **state)
 	f.callees[0][20] = 4;
 	a = attribution_new_env(&f.env, ATTRIBUTION_LIMIT_NS, NULL);
 	assert_non_null(a);
-	attribution_prepare(a, &f.code);
-	attribution_prepare(a, &f.code);
+	attribution_prepare(a, &f.code, inner + 2, 0);
+	attribution_prepare(a, &f.code, inner + 2, 0);
 	memset(f.callees, 0, sizeof(f.callees));
 	attribution_find(a, &f.code, inner + 2, 0, &r);
 	attribution_free(a);
 	assert_int_equal(r.n, 2);
 	assert_scope(r, 0, 4, -1);
 	assert_int_equal(find(&f, inner + 2, 0).n, 1);
+}
+
+/* The pc of a caller has a record; its graph is built once a pc without one is sampled. */
+static void test_callers_need_no_graph(void **state)
+{
+	static struct fake f;
+	struct graph_cache *c = graph_cache_new(1 << 20);
+	const struct graph *g;
+	struct attribution *a;
+	struct attributed r;
+	uint32_t inner;
+	int64_t pc;
+
+	(void)state;
+	fake_init(&f);
+	make_blind_loop(&f, &inner);
+	pc = f.code.records[0].pc_offset;
+	a = attribution_new_env(&f.env, ATTRIBUTION_LIMIT_NS, c);
+	attribution_prepare(a, &f.code, pc, 1);
+	attribution_find(a, &f.code, pc, 1, &r);
+	assert_int_equal(r.exactness, EXACT);
+	assert_false(graph_cache_find(c, 1, f.code.id, &g));
+	attribution_prepare(a, &f.code, inner + 2, 0);
+	assert_true(graph_cache_find(c, 1, f.code.id, &g));
+	attribution_free(a);
+	graph_cache_free(c);
 }
 
 /* The checks of the method that loops lie before the loop, its polls behind it. */
@@ -768,6 +795,7 @@ int main(void)
 		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
 		cmocka_unit_test(test_prepared_code_needs_no_jvm),
+		cmocka_unit_test(test_callers_need_no_graph),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_visible_callee),
 		cmocka_unit_test(test_blind_loop_has_no_call_left_out),
 		cmocka_unit_test(test_calls_on_the_way_make_it_unsure),

@@ -88,26 +88,40 @@ void bucket_write(struct bucket *b, struct buf *ret)
 	}
 }
 
+void bucket_begin(struct bucket_reader *r, const void *bytes, size_t len, uint64_t sums[BUCKET_SUMS])
+{
+	*r = (struct bucket_reader){.bytes = cursor_make(bytes, len)};
+	for (int i = 0; i < BUCKET_SUMS; i++)
+		sums[i] += varint_take(&r->bytes);
+	r->period = varint_take(&r->bytes);
+}
+
+int bucket_next(struct bucket_reader *r, struct bucket_count *ret)
+{
+	struct cursor *c = &r->bytes;
+
+	if (!cursor_left(c))
+		return c->bad ? -EBADMSG : 0;
+	r->node += varint_take_u32(c, UINT32_MAX - r->node);
+	ret->node = r->node;
+	ret->label = varint_take_u32(c, UINT32_MAX);
+	ret->count = varint_take(c);
+	ret->weight = ret->count * r->period + (uint64_t)varint_take_signed(c);
+	return c->bad ? -EBADMSG : 1;
+}
+
 int bucket_read(struct bucket *b, const void *bytes, size_t len, uint32_t nodes, uint32_t labels)
 {
-	struct cursor c = cursor_make(bytes, len);
-	uint32_t node = 0;
-	uint64_t period;
-	int r = 0;
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r;
 
-	for (int i = 0; i < BUCKET_SUMS; i++)
-		b->sums[i] += varint_take(&c);
-	period = varint_take(&c);
-	bucket_period(b, period);
-	while (r == 0 && cursor_left(&c)) {
-		uint32_t label;
-		uint64_t count, weight;
-
-		node += varint_take_u32(&c, nodes - 1 - node);
-		label = varint_take_u32(&c, labels - 1);
-		count = varint_take(&c);
-		weight = count * period + (uint64_t)varint_take_signed(&c);
-		r = c.bad ? -EBADMSG : bucket_count(b, node, label, count, weight);
+	bucket_begin(&reader, bytes, len, b->sums);
+	bucket_period(b, reader.period);
+	while ((r = bucket_next(&reader, &c)) > 0) {
+		r = c.node < nodes && c.label < labels ? bucket_count(b, c.node, c.label, c.count, c.weight) : -EBADMSG;
+		if (r < 0)
+			break;
 	}
-	return r < 0 ? r : c.bad ? -EBADMSG : 0;
+	return r;
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/cursor.h"
 #include "symbolizer/base/slots.h"
 
 struct buf;
@@ -44,6 +45,18 @@ void bucket_period(struct bucket *b, uint64_t period);
 
 /* Sorts the counts; only bucket_done() may be called afterwards. */
 void bucket_write(struct bucket *b, struct buf *ret);
+
+/* What a written bucket has, one count after the other, in the order of nodes. */
+struct bucket_reader {
+	struct cursor bytes;
+	uint64_t period; /* of all samples; 0: it varies */
+	uint32_t node; /* the last one */
+};
+
+/* Adds its sums to `sums`. The bytes are borrowed. */
+void bucket_begin(struct bucket_reader *r, const void *bytes, size_t len, uint64_t sums[BUCKET_SUMS]);
+/* 1: *ret is the next count, 0: the end, -EBADMSG: damaged. The numbers may be any. */
+int bucket_next(struct bucket_reader *r, struct bucket_count *ret);
 /* Adds a written bucket. nodes, labels: sizes of these tables. -EBADMSG: damaged, and maybe partly added. */
 int bucket_read(struct bucket *b, const void *bytes, size_t len, uint32_t nodes, uint32_t labels);
 

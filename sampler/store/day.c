@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sampler/store/bucket.h"
+#include "sampler/store/day_dictionary.h"
 #include "sampler/store/pack.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/buf.h"
@@ -17,9 +18,6 @@
 /* pragma application_id and user_version: "JSam", and the version of the tables, which changes with them once files of a release exist. */
 #define DAY_APPLICATION "1246978413"
 enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
-
-/* Limits when reading: a segment is settled at 32 kB, but one flush may add as much to it as a session can hold. */
-enum { SEGMENT_MAX = 256 << 20, BUCKET_MAX = 256 << 20 };
 
 /*
  * Pages of 8 kB that may be in the log before they are copied to the file: bounds the log's size and the loss by a
@@ -61,6 +59,11 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_DONE_WAITING] = "delete from waiting where at = ?",
 	[DAY_WAITING] = "select at from waiting where at >= ? and at < ? order by at",
 	[DAY_BUCKETS] = "select at, target, event, bytes from bucket where at >= ? and at < ? order by target, event",
+	[DAY_SEGMENTS] = "select tab, first from segment order by tab, first",
+	[DAY_SEGMENT] = "select bytes from segment where tab = ? and first = ?",
+	/* All columns are in the index, so buckets that nobody wants cost little. */
+	[DAY_FIND_BUCKETS] = "select id, at, target, event from bucket where at >= ? and at < ? order by at",
+	[DAY_BUCKET] = "select bytes from bucket where id = ?",
 	[DAY_NOTES] = "select function, why, c1_ms, c2_ms, not_entrant from note where target = ?",
 	[DAY_TARGETS] = "select id from target order by id",
 	[DAY_TARGET] = "select boot, pid, start, since from target where id = ?",
@@ -240,38 +243,6 @@ static int check_version(struct day *d, bool writes, struct err *err)
 	return r < 0 ? r : run(d, "commit", err);
 }
 
-static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
-{
-	CLEANUP(buf_done) struct buf plain = {0};
-	int64_t table = sqlite3_column_int64(s, 0), first = sqlite3_column_int64(s, 1);
-	int r = table < 0 || table >= DICT_TABLES || first < 0 || first > UINT32_MAX ? -EBADMSG : 0;
-
-	if (r == 0)
-		r = pack_extract(d->pack, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2), SEGMENT_MAX,
-				 &plain);
-	if (r == 0)
-		r = dictionary_load(d->dict, (enum dictionary_table)table, (uint32_t)first, plain.data, plain.len);
-	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "names", err) : 0;
-}
-
-int day_load(struct day *d, struct err *err)
-{
-	sqlite3_stmt *s = NULL;
-	int r;
-
-	if (d->loaded)
-		return 0;
-	if (sqlite3_prepare_v2(d->db, "select tab, first, bytes from segment order by tab, first", -1, &s, NULL) !=
-	    SQLITE_OK)
-		return day_failed(d, err);
-	while ((r = day_step(d, s, err)) > 0)
-		if ((r = load_segment(d, s, err)) < 0)
-			break;
-	sqlite3_finalize(s);
-	d->loaded = r == 0;
-	return r;
-}
-
 /*
  * Without write permission the log cannot be used; a file without a log can still be read. immutable:
  * sqlite.org/uri.html.
@@ -340,7 +311,7 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 	day_name(id, name);
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
 		return err_set(err, -ENAMETOOLONG, "%.200s: the name is too long", dir);
-	if (!d || !(d->pack = pack_new()) || !(d->dict = dictionary_new()))
+	if (!d || !(d->pack = pack_new()) || (writes && !(d->dict = dictionary_new())))
 		return no_memory(err);
 	d->id = id;
 	r = writes ? open_to_write(d, path, err) : open_to_read(d, path, err);
@@ -377,20 +348,31 @@ int day_begin(struct day *d, struct err *err)
 	return r;
 }
 
-static int save_table(struct day *d, enum dictionary_table t, struct err *err)
+static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, const struct buf *plain,
+			struct err *err)
 {
-	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
-	uint32_t first;
+	CLEANUP(buf_done) struct buf packed = {0};
 	sqlite3_stmt *s;
 
-	if (!dictionary_save(d->dict, t, &first, &plain))
-		return 0;
-	if (pack_add(d->pack, &plain, &packed) < 0)
+	if (pack_add(d->pack, plain, &packed) < 0)
 		return no_memory(err);
 	s = day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2);
 	if (!s || sqlite3_bind_blob64(s, 3, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
 		return day_failed(d, err);
 	return day_step(d, s, err);
+}
+
+static int save_table(struct day *d, enum dictionary_table t, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0};
+	uint32_t first;
+	int r = 0;
+
+	while (r == 0 && dictionary_save(d->dict, t, &first, &plain)) {
+		r = save_segment(d, t, first, &plain, err);
+		buf_reset(&plain);
+	}
+	return r;
 }
 
 int day_commit(struct day *d, struct err *err)
@@ -451,11 +433,20 @@ int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct
 	return 0;
 }
 
+int day_unpack(struct day *d, sqlite3_stmt *s, int column, size_t max, struct buf *ret)
+{
+	size_t before = ret->len;
+	int r = pack_extract(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column), max,
+			     ret);
+
+	d->unpacked += ret->len - before;
+	return r;
+}
+
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
 {
 	CLEANUP(buf_done) struct buf plain = {0};
-	int r = pack_extract(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column),
-			     BUCKET_MAX, &plain);
+	int r = day_unpack(d, s, column, DAY_BUCKET_MAX, &plain);
 
 	if (r == 0)
 		r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),

@@ -9,6 +9,7 @@
 #include "sampler/store/store.h"
 
 struct bucket;
+struct buf;
 struct dictionary;
 struct err;
 struct pack;
@@ -30,7 +31,8 @@ struct day_step {
 
 extern const struct day_step day_steps[STORE_STEPS];
 
-enum { DAY_NAME = 32, DAY_S = 86400 };
+/* BUCKET_MAX: bytes of a bucket, when reading. */
+enum { DAY_NAME = 32, DAY_S = 86400, DAY_BUCKET_MAX = 256 << 20 };
 
 static inline struct day_id day_of(uint64_t seconds, unsigned step)
 {
@@ -53,6 +55,10 @@ enum day_sql {
 	DAY_DONE_WAITING,
 	DAY_WAITING,
 	DAY_BUCKETS,
+	DAY_SEGMENTS,
+	DAY_SEGMENT,
+	DAY_FIND_BUCKETS,
+	DAY_BUCKET,
 	DAY_NOTES,
 	DAY_TARGETS,
 	DAY_TARGET,
@@ -66,10 +72,10 @@ struct day {
 	struct day_id id;
 	sqlite3 *db;
 	sqlite3_stmt *statements[DAY_STATEMENTS];
-	struct dictionary *dict;
+	struct dictionary *dict; /* of a writer; NULL: of a reader, which takes excerpts (day_dictionary.h) */
 	struct pack *pack;
 	bool begun; /* a transaction is open */
-	bool loaded; /* the dictionary is loaded */
+	uint64_t unpacked; /* bytes of names and buckets, which most of reading costs */
 	bool spoilt; /* damaged: the file should be set aside */
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 };
@@ -79,7 +85,6 @@ struct day {
  * change. Close *ret with day_close(). -EBADMSG: damaged; -EPROTONOSUPPORT: of a newer version; -ENOENT.
  */
 int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err);
-int day_load(struct day *d, struct err *err); /* loads the dictionary, once; only needed to read buckets */
 void day_close(struct day *d); /* NULL is allowed; uncommitted changes are lost */
 bool day_is_spoilt(int r); /* of day_open(): -EBADMSG or -EPROTONOSUPPORT */
 
@@ -95,13 +100,16 @@ int day_step(struct day *d, sqlite3_stmt *s, struct err *err);
 int day_failed(struct day *d, struct err *err);
 int day_damaged(struct day *d, const char *what, struct err *err); /* -EBADMSG */
 
+/* Appends the plain bytes of a packed column. -EBADMSG or -ENOMEM. */
+int day_unpack(struct day *d, sqlite3_stmt *s, int column, size_t max, struct buf *ret);
+
 /* The target's number in this file; if the target is new, its labels are set. */
 int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err);
 int day_set_label(struct day *d, int64_t target, const char *key, const char *value, struct err *err);
 
 /* Adds the bucket of (at, target, event) to `b`, if there is one. */
 int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
-/* Adds the bucket in a row of DAY_BUCKETS to `b`. */
+/* Adds the bucket in a row of DAY_BUCKETS to `b`. For a writer, as day_get_bucket(). */
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err);
 /* Replaces the bucket of (at, target, event). */
 int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);

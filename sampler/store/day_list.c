@@ -5,11 +5,15 @@
 
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
-#include "sampler/store/day_read.h"
+#include "sampler/store/day_buckets.h"
+#include "sampler/store/day_dictionary.h"
 #include "sampler/store/day_targets.h"
+#include "sampler/store/samples.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/target_id.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 
@@ -64,82 +68,111 @@ static int64_t find_row(struct day *d, int64_t target, struct store_list *l, str
 	return l->rows.n < l->max ? add_row(d, target, hash, l, err) : NO_ROW;
 }
 
-static uint8_t leaf_kind(const struct dictionary *dict, uint32_t node)
-{
-	uint32_t frame = dictionary_row(dict, DICT_NODES, node)[1];
+/* --- samples --- */
 
-	return frame_bits_line(dictionary_row(dict, DICT_FRAMES, frame)[2]).kind;
-}
+enum { NOT_KNOWN = -1 };
 
-static void add_bucket(const struct day *d, const struct bucket *b, int64_t at, struct store_row *row)
-{
-	uint64_t end = (uint64_t)at + day_steps[d->id.step].seconds;
-
-	if (!row->last_s || (uint64_t)at < row->first_s)
-		row->first_s = (uint64_t)at;
-	if (end > row->last_s) {
-		row->last_s = end;
-		row->period = b->period;
-	}
-	for (uint32_t i = 0; i < b->n; i++) {
-		row->samples += b->counts[i].count;
-		row->weight += b->counts[i].weight;
-		row->by_kind[leaf_kind(d->dict, b->counts[i].node)] += b->counts[i].weight;
-	}
-}
-
-/* Buckets come by target. */
 struct listing {
 	struct store_list *list;
-	int64_t target, row; /* the last one */
+	struct day *day;
+	struct dictionary *dict; /* of leaves */
+	struct excerpt names;
+	day_numbers targets;
+	VEC(int64_t) rows; /* by target */
 };
 
-static int list_bucket(struct day *d, sqlite3_stmt *s, struct listing *g, struct err *err)
+static void listing_done(struct listing *g)
 {
-	int64_t target = sqlite3_column_int64(s, 1);
-	struct bucket b = {0};
+	excerpt_done(&g->names);
+	dictionary_free(g->dict);
+	vec_done(&g->targets);
+	vec_done(&g->rows);
+}
+
+static int want_leaves(void *ctx, const struct day_bucket *b, struct err *err)
+{
+	struct listing *g = ctx;
+	uint64_t ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
 	int r;
 
-	if (target != g->target) {
-		g->row = find_row(d, target, g->list, err);
-		if (g->row < 0)
-			return (int)g->row;
-		g->target = target;
+	bucket_begin(&reader, b->bytes, b->len, ignored);
+	while ((r = bucket_next(&reader, &c)) > 0)
+		if ((r = excerpt_want(&g->names, DICT_NODES, c.node, err)) < 0)
+			return day_dictionary_failed(g->day, r, err);
+	return r < 0 ? day_damaged(g->day, "samples", err) : 0;
+}
+
+static uint8_t leaf_kind(struct listing *g, uint32_t node)
+{
+	uint32_t frame = dictionary_row(g->dict, DICT_NODES, excerpt_id(&g->names, DICT_NODES, node))[1];
+
+	return frame_bits_line(dictionary_row(g->dict, DICT_FRAMES, frame)[2]).kind;
+}
+
+static int add_bucket(struct listing *g, const struct day_bucket *b, struct store_row *row, struct err *err)
+{
+	uint64_t at = (uint64_t)b->at, end = at + day_steps[g->day->id.step].seconds, ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r;
+
+	bucket_begin(&reader, b->bytes, b->len, ignored);
+	if (!row->last_s || at < row->first_s)
+		row->first_s = at;
+	if (end > row->last_s) {
+		row->last_s = end;
+		row->period = reader.period;
 	}
-	if (g->row == NO_ROW)
-		return 0;
-	r = day_row_bucket(d, s, 3, &b, err);
+	while ((r = bucket_next(&reader, &c)) > 0) {
+		row->samples += c.count;
+		row->weight += c.weight;
+		row->by_kind[leaf_kind(g, c.node)] += c.weight;
+	}
+	return r < 0 ? day_damaged(g->day, "samples", err) : 0;
+}
+
+static int list_bucket(void *ctx, const struct day_bucket *b, struct err *err)
+{
+	struct listing *g = ctx;
+	int64_t *row = &g->rows.v[b->target];
+
+	if (*row == NOT_KNOWN) {
+		int64_t found = find_row(g->day, g->targets.v[b->target], g->list, err);
+
+		if (found < 0)
+			return (int)found;
+		*row = found;
+	}
+	return *row == NO_ROW ? 0 : add_bucket(g, b, &g->list->rows.v[*row], err);
+}
+
+static int list_all(struct listing *g, const struct day_range *range, struct err *err)
+{
+	int r = day_excerpt_begin(g->day, g->dict, &g->names, err);
+
 	if (r == 0)
-		add_bucket(d, &b, sqlite3_column_int64(s, 0), &g->list->rows.v[g->row]);
-	bucket_done(&b);
-	return r;
+		r = day_each_bucket(g->day, range, &g->names, want_leaves, g, err);
+	if (r == 0)
+		r = day_dictionary_failed(g->day, excerpt_make(&g->names, err), err);
+	return r < 0 ? r : day_each_bucket(g->day, range, &g->names, list_bucket, g, err);
 }
 
 int day_list(struct day *d, const struct store_query *q, int64_t from_s, int64_t to_s, struct store_list *l,
 	     struct err *err)
 {
-	struct listing g = {.list = l, .target = -1};
-	struct day_sums ignored = {0};
-	day_numbers targets = {0};
-	sqlite3_stmt *s;
-	int r = day_choose_targets(d, q, &targets, &ignored, err);
+	CLEANUP(listing_done)
+	struct listing g = {.list = l, .day = d, .dict = dictionary_new(), .names = {.leaves = true}};
+	struct day_range range = {&g.targets, q->event, from_s, to_s};
+	struct target_texts ignored = {0};
+	int r = day_choose_targets(d, q, &g.targets, &ignored, err);
 
-	if (r < 0) {
-		vec_done(&targets);
+	if (r < 0)
 		return r;
-	}
-	s = day_statement(d, DAY_BUCKETS, (int64_t[]){from_s, to_s}, 2);
-	while ((r = day_step(d, s, err)) > 0) {
-		if (!day_is_chosen(&targets, sqlite3_column_int64(s, 1)) ||
-		    !day_event_is(d, sqlite3_column_int64(s, 2), q->event))
-			continue;
-		r = list_bucket(d, s, &g, err);
-		if (r < 0)
-			break;
-	}
-	sqlite3_reset(s);
-	vec_done(&targets);
-	return r;
+	if (!g.dict || !vec_reach(&g.rows, g.targets.n, NOT_KNOWN))
+		return err_set(err, -ENOMEM, "out of memory");
+	return list_all(&g, &range, err);
 }
 
 /* --- what happened --- */
@@ -172,14 +205,16 @@ int day_list_happenings(struct day *d, const struct store_query *q, store_happen
 	int64_t to = q->to_ns < INT64_MAX ? (int64_t)q->to_ns : INT64_MAX;
 	sqlite3_stmt *s = day_statement(d, DAY_HAPPENINGS, (int64_t[]){(int64_t)q->from_ns, to}, 2);
 	day_numbers targets = {0};
-	struct day_sums ignored = {0};
+	struct target_texts ignored = {0};
 	bool all = !q->n_labels && !q->pid;
 	int r = all ? 0 : day_choose_targets(d, q, &targets, &ignored, err);
 
 	while (r == 0 && (r = day_step(d, s, err)) > 0) {
 		int64_t target = sqlite3_column_int64(s, 1);
+		size_t index;
 
-		r = all || !target || day_is_chosen(&targets, target) ? pass_on(d, s, happening, ctx, err) : 0;
+		r = all || !target || day_find_target(&targets, target, &index) ? pass_on(d, s, happening, ctx, err) :
+										  0;
 	}
 	sqlite3_reset(s);
 	vec_done(&targets);

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "sampler/store/day.h"
-#include "sampler/store/day_read.h"
-#include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/samples.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"
@@ -90,7 +89,7 @@ static int is_the_one(struct day *d, const struct store_query *q, int64_t target
 	return r;
 }
 
-int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *ret, struct day_sums *sum,
+int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *ret, struct target_texts *of,
 		       struct err *err)
 {
 	sqlite3_stmt *s = day_statement(d, DAY_TARGETS, NULL, 0);
@@ -109,9 +108,9 @@ int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *
 			break;
 		if (!vec_push(ret, id))
 			return err_set(err, -ENOMEM, "out of memory");
-		note_text(sum->jdk, sizeof(sum->jdk), f.jdk, !sum->targets);
-		note_text(sum->command, sizeof(sum->command), f.main, !sum->targets);
-		sum->targets++;
+		note_text(of->jdk, sizeof(of->jdk), f.jdk, !of->targets);
+		note_text(of->command, sizeof(of->command), f.main, !of->targets);
+		of->targets++;
 	}
 	return r;
 }
@@ -123,18 +122,14 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-bool day_is_chosen(const day_numbers *targets, int64_t target)
+bool day_find_target(const day_numbers *targets, int64_t target, size_t *ret)
 {
-	return targets->n && bsearch(&target, targets->v, targets->n, sizeof(target), compare_numbers) != NULL;
-}
+	const int64_t *found =
+		targets->n ? bsearch(&target, targets->v, targets->n, sizeof(target), compare_numbers) : NULL;
 
-bool day_event_is(const struct day *d, int64_t event, const char *name)
-{
-	const struct dictionary *dict = d->dict;
-
-	if (event < 0 || event >= dictionary_count(dict, DICT_EVENTS))
-		return false;
-	return strcmp(strtab_get(dict->strings, dictionary_row(dict, DICT_EVENTS, (uint32_t)event)[0]), name) == 0;
+	if (found)
+		*ret = (size_t)(found - targets->v);
+	return found != NULL;
 }
 
 /* --- one target --- */

@@ -68,16 +68,16 @@ int pack_add(struct pack *p, const struct buf *plain, struct buf *ret)
 int pack_extract(struct pack *p, const void *frame, size_t len, size_t max, struct buf *ret)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(frame, len);
-	CLEANUP(free_at_exit) char *plain = NULL;
+	char *plain;
 
 	/* The two error values are larger than any limit. */
 	if (size > max)
 		return -EBADMSG;
-	plain = malloc(size + 1);
+	plain = buf_extend(ret, size);
 	if (!plain)
 		return -ENOMEM;
-	if (ZSTD_decompressDCtx(p->from, plain, size, frame, len) != size)
-		return -EBADMSG;
-	buf_add(ret, plain, size);
-	return ret->failed ? -ENOMEM : 0;
+	if (ZSTD_decompressDCtx(p->from, plain, size, frame, len) == size)
+		return 0;
+	buf_cut(ret, ret->len - size);
+	return -EBADMSG;
 }

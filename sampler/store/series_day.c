@@ -5,10 +5,13 @@
 
 #include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
-#include "sampler/store/day_read.h"
+#include "sampler/store/day_buckets.h"
+#include "sampler/store/day_dictionary.h"
 #include "sampler/store/day_targets.h"
+#include "sampler/store/samples.h"
 #include "sampler/store/series.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/stacks/stacks_wanted.h"
 #include "sampler/store/target_id.h"
@@ -18,18 +21,20 @@
 struct reading {
 	struct series *s;
 	struct day *day;
+	struct dictionary *dict; /* of the names that are needed */
+	struct excerpt names;
 	struct stacks_wanted wanted;
 	day_numbers targets;
-	int64_t target; /* of the last bucket; its row: NULL if there is no room, or rows are of kinds */
-	struct store_cell *row;
-	struct bucket bucket;
+	struct store_cell **rows; /* by target; NULL: not yet known, or rows are of kinds */
 };
 
 static void reading_done(struct reading *rd)
 {
 	stacks_wanted_done(&rd->wanted);
+	excerpt_done(&rd->names);
+	dictionary_free(rd->dict);
 	vec_done(&rd->targets);
-	bucket_done(&rd->bucket);
+	free(rd->rows);
 }
 
 static int no_memory(struct err *err)
@@ -93,7 +98,7 @@ static struct store_cell *find_target(const struct series *s, const struct store
 	return NULL;
 }
 
-static int row_of_target(struct reading *rd, int64_t target, struct err *err)
+static int row_of_target(struct reading *rd, int64_t target, struct store_cell **ret, struct err *err)
 {
 	struct series *s = rd->s;
 	struct store_target t = {0};
@@ -101,15 +106,15 @@ static int row_of_target(struct reading *rd, int64_t target, struct err *err)
 
 	if (r < 0)
 		return r;
-	rd->row = find_target(s, &t);
+	*ret = find_target(s, &t);
 	sqlite3_reset(rd->day->statements[DAY_TARGET]);
-	if (rd->row)
+	if (*ret)
 		return 0;
 	t = (struct store_target){0};
 	if (s->pub.n_rows < s->q->max && (r = day_read_target(rd->day, target, &s->memory, &t, err)) < 0)
 		return r;
-	rd->row = add_row(s, (struct store_series_row){.target = t});
-	return rd->row ? 0 : no_memory(err);
+	*ret = add_row(s, (struct store_series_row){.target = t});
+	return *ret ? 0 : no_memory(err);
 }
 
 static const char *label_of(const struct store_target *t, const char *key)
@@ -120,41 +125,60 @@ static const char *label_of(const struct store_target *t, const char *key)
 	return "";
 }
 
-static int row_of_label(struct reading *rd, int64_t target, struct err *err)
+static int row_of_label(struct reading *rd, int64_t target, struct store_cell **ret, struct err *err)
 {
 	struct store_target t = {0};
 	struct arena texts = {0};
 	int r = day_read_target(rd->day, target, &texts, &t, err);
 
 	if (r == 0) {
-		rd->row = row_of_name(rd->s, label_of(&t, rd->s->q->key));
-		r = rd->row ? 0 : no_memory(err);
+		*ret = row_of_name(rd->s, label_of(&t, rd->s->q->key));
+		r = *ret ? 0 : no_memory(err);
 	}
 	arena_done(&texts);
 	return r;
 }
 
-/* Buckets come by target. */
-static int find_row(struct reading *rd, int64_t target, struct err *err)
+static int find_row(struct reading *rd, size_t target, struct err *err)
 {
-	int r = 0;
+	struct store_cell **row = &rd->rows[target];
 
-	if (target == rd->target)
+	if (*row)
 		return 0;
 	switch (rd->s->q->split) {
 	case STORE_BY_KIND: break;
-	case STORE_BY_TARGET: r = row_of_target(rd, target, err); break;
-	case STORE_BY_LABEL: r = row_of_label(rd, target, err); break;
-	case STORE_WHOLE:
-		rd->row = row_of_name(rd->s, "");
-		r = rd->row ? 0 : no_memory(err);
-		break;
+	case STORE_BY_TARGET: return row_of_target(rd, rd->targets.v[target], row, err);
+	case STORE_BY_LABEL: return row_of_label(rd, rd->targets.v[target], row, err);
+	case STORE_WHOLE: *row = row_of_name(rd->s, ""); return *row ? 0 : no_memory(err);
 	}
-	rd->target = target;
-	return r;
+	return 0;
 }
 
 /* --- buckets --- */
+
+static uint64_t cell_of(const struct series *s, const struct day_bucket *b)
+{
+	int64_t since = b->at - (int64_t)s->pub.from_s;
+
+	return since > 0 ? (uint64_t)since / s->pub.step_s : 0;
+}
+
+static int want_bucket(void *ctx, const struct day_bucket *b, struct err *err)
+{
+	struct reading *rd = ctx;
+	uint64_t ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r;
+
+	if (cell_of(rd->s, b) >= rd->s->pub.n_cells)
+		return 0;
+	bucket_begin(&reader, b->bytes, b->len, ignored);
+	while ((r = bucket_next(&reader, &c)) > 0)
+		if ((r = excerpt_want(&rd->names, DICT_NODES, c.node, err)) < 0)
+			return day_dictionary_failed(rd->day, r, err);
+	return r < 0 ? day_damaged(rd->day, "samples", err) : 0;
+}
 
 static void add_cell(struct store_cell *cell, const struct bucket_count *c)
 {
@@ -169,68 +193,77 @@ static enum named_kind kind_of(const struct dictionary *dict, uint32_t node)
 	return frame_bits_line(dictionary_row(dict, DICT_FRAMES, frame)[2]).kind;
 }
 
-static int add_count(struct reading *rd, const struct bucket_count *c, uint32_t cell, struct err *err)
+static int add_count(struct reading *rd, struct store_cell *row, const struct bucket_count *c, uint64_t cell,
+		     struct err *err)
 {
 	struct series *s = rd->s;
-	struct store_cell *row = rd->row;
-	int wanted = s->q->wants ? stacks_wanted_node(&rd->wanted, c->node, err) : 1;
+	uint32_t node = excerpt_id(&rd->names, DICT_NODES, c->node);
+	int wanted = s->q->wants ? stacks_wanted_node(&rd->wanted, node, err) : 1;
 
 	add_cell(&s->pub.all[cell], c);
 	if (wanted <= 0)
 		return wanted;
 	if (s->q->split == STORE_BY_KIND)
-		row = row_of_kind(s, kind_of(rd->day->dict, c->node));
+		row = row_of_kind(s, kind_of(rd->dict, node));
 	if (!row)
 		return no_memory(err);
 	add_cell(&row[cell], c);
 	return 0;
 }
 
-static int add_bucket(struct reading *rd, sqlite3_stmt *stmt, struct err *err)
+static int add_bucket(void *ctx, const struct day_bucket *b, struct err *err)
 {
+	struct reading *rd = ctx;
 	struct series *s = rd->s;
-	int64_t since = sqlite3_column_int64(stmt, 0) - (int64_t)s->pub.from_s;
-	uint32_t cell = since > 0 ? (uint32_t)(since / s->pub.step_s) : 0, width = day_steps[rd->day->id.step].seconds;
-	int r = find_row(rd, sqlite3_column_int64(stmt, 1), err);
+	uint32_t width = day_steps[rd->day->id.step].seconds;
+	uint64_t cell = cell_of(s, b), ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r = find_row(rd, b->target, err), more = 0;
 
 	if (r < 0 || cell >= s->pub.n_cells)
 		return r;
 	if (width > s->widest_s)
 		s->widest_s = width;
-	bucket_done(&rd->bucket);
-	r = day_row_bucket(rd->day, stmt, 3, &rd->bucket, err);
-	for (uint32_t i = 0; r == 0 && i < rd->bucket.n; i++)
-		r = add_count(rd, &rd->bucket.counts[i], cell, err);
-	return r;
+	bucket_begin(&reader, b->bytes, b->len, ignored);
+	while (r == 0 && (more = bucket_next(&reader, &c)) > 0)
+		r = add_count(rd, rd->rows[b->target], &c, cell, err);
+	return more < 0 ? day_damaged(rd->day, "samples", err) : r;
+}
+
+/* Names are only needed to choose stacks, or to tell the kind of their leaves. */
+static int take_names(struct reading *rd, const struct day_range *range, struct err *err)
+{
+	const struct store_series_query *q = rd->s->q;
+	int r;
+
+	if (!q->wants && q->split != STORE_BY_KIND)
+		return 0;
+	r = day_each_bucket(rd->day, range, &rd->names, want_bucket, rd, err);
+	if (r < 0)
+		return r;
+	r = excerpt_make(&rd->names, err);
+	if (r == 0 && q->wants)
+		r = stacks_wanted_begin(&rd->wanted);
+	return day_dictionary_failed(rd->day, r, err);
 }
 
 int series_add_day(struct series *s, struct day *d, int64_t from_s, int64_t to_s, struct err *err)
 {
 	CLEANUP(reading_done)
-	struct reading rd = {
-		.s = s,
-		.day = d,
-		.wanted = {.dict = d->dict, .wants = s->q->wants, .ctx = s->q->ctx, .self = s->q->self},
-		.target = -1,
-	};
-	struct day_sums ignored = {0};
-	sqlite3_stmt *stmt;
-	int r;
+	struct reading rd = {.s = s, .day = d, .dict = dictionary_new(), .names = {.leaves = !s->q->wants}};
+	struct day_range range = {&rd.targets, s->chosen->event, from_s, to_s};
+	struct target_texts ignored = {0};
+	int r = rd.dict ? day_choose_targets(d, s->chosen, &rd.targets, &ignored, err) : no_memory(err);
 
-	if (s->q->wants && stacks_wanted_begin(&rd.wanted) < 0)
-		return no_memory(err);
-	r = day_choose_targets(d, s->chosen, &rd.targets, &ignored, err);
 	if (r < 0)
 		return r;
-	stmt = day_statement(d, DAY_BUCKETS, (int64_t[]){from_s, to_s}, 2);
-	while ((r = day_step(d, stmt, err)) > 0) {
-		if (!day_is_chosen(&rd.targets, sqlite3_column_int64(stmt, 1)) ||
-		    !day_event_is(d, sqlite3_column_int64(stmt, 2), s->chosen->event))
-			continue;
-		r = add_bucket(&rd, stmt, err);
-		if (r < 0)
-			break;
-	}
-	sqlite3_reset(stmt);
-	return r;
+	rd.wanted = (struct stacks_wanted){.dict = rd.dict, .wants = s->q->wants, .ctx = s->q->ctx, .self = s->q->self};
+	rd.rows = calloc(rd.targets.n + 1, sizeof(struct store_cell *));
+	if (!rd.rows)
+		return no_memory(err);
+	r = day_excerpt_begin(d, rd.dict, &rd.names, err);
+	if (r == 0)
+		r = take_names(&rd, &range, err);
+	return r < 0 ? r : day_each_bucket(d, &range, &rd.names, add_bucket, &rd, err);
 }

@@ -7,6 +7,7 @@
 #include "sampler/store/day.h"
 #include "sampler/store/day_list.h"
 #include "sampler/store/day_read.h"
+#include "sampler/store/samples.h"
 #include "sampler/store/series.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_files.h"
@@ -25,10 +26,9 @@ struct store_view {
 	VEC(struct view_day) days;
 	bool any; /* some file exists, of whatever time */
 	/* Where samples go: one of these. */
-	struct named_builder *b;
+	struct samples *samples;
 	struct store_list *list;
 	struct series *series;
-	struct day_sums sum;
 };
 
 static void store_view_close_at_exit(struct store_view **v)
@@ -45,7 +45,6 @@ void store_view_close(struct store_view *v)
 		vec_done(&v->days.v[i].waiting);
 	}
 	vec_done(&v->days);
-	named_builder_free(v->b);
 	free(v);
 }
 
@@ -138,12 +137,10 @@ static bool waits(struct store_view *v, struct day_id id, int64_t from, int64_t 
 static int read_day(struct store_view *v, struct view_day *d, int64_t from, int64_t to, struct err *err)
 {
 	struct err e = {0};
-	int r = day_load(d->day, &e);
+	int r = v->series ? series_add_day(v->series, d->day, from, to, &e) :
+		v->list   ? day_list(d->day, &v->q, from, to, v->list, &e) :
+			    day_read(d->day, &v->q, from, to, v->samples, &e);
 
-	if (r == 0)
-		r = v->series ? series_add_day(v->series, d->day, from, to, &e) :
-		    v->list   ? day_list(d->day, &v->q, from, to, v->list, &e) :
-				day_read(d->day, &v->q, from, to, v->b, &v->sum, &e);
 	if (r == -ETIME)
 		return err_set(err, r, "%s", e.msg);
 	if (r == -ENOMEM)
@@ -212,25 +209,13 @@ static int read_date(struct store_view *v, int64_t date, struct err *err)
 			 err);
 }
 
-static void fill_meta(const struct store_view *v)
-{
-	struct named_meta *m = named_builder_meta(v->b);
-
-	m->event = named_builder_keep(v->b, v->q.event);
-	m->period = v->sum.period;
-	m->start_realtime_ns = (uint64_t)v->sum.first_s * 1000000000;
-	m->duration_ns = (uint64_t)(v->sum.last_s - v->sum.first_s) * 1000000000;
-	m->jdk = named_builder_keep(v->b, v->sum.jdk);
-	m->command = named_builder_keep(v->b, v->sum.command);
-}
-
 static int say_nothing(const struct store_view *v, struct err *err)
 {
 	if (!v->any)
 		return err_set(err, -ENODATA, "there is no history yet");
 	if (!v->days.n)
 		return err_set(err, -ENODATA, "there is no history of that time");
-	if (!v->sum.targets)
+	if (!v->samples->of.targets)
 		return err_set(err, -ENODATA, "no sampled program matches these labels");
 	return err_set(err, -ENODATA, "there are no samples of that time");
 }
@@ -301,23 +286,34 @@ int store_view_happenings(struct store_view *v, store_happening_fn *happening, v
 	return r;
 }
 
-int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err)
+static int name_samples(struct store_view *v, struct samples *s, struct named_profile **ret, struct err *err)
 {
-	int r;
+	struct named_builder *b = named_builder_new();
+	int r = b ? samples_name(s, b) : -ENOMEM;
 
-	v->b = named_builder_new();
-	if (!v->b)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = read_all(v, err);
-	if (r < 0)
-		return r;
-	if (!v->sum.buckets)
-		return say_nothing(v, err);
-	if (v->sum.left_out)
+	if (s->left_out)
 		log_warn("%" PRIu64 " samples are left out and count as lost: the stacks of that time have more than "
 			 "%d frames; choose a shorter time, or fewer labels",
-			 v->sum.left_out, DAY_FRAMES_MAX);
-	fill_meta(v);
-	*ret = named_builder_take(take_ptr(v->b));
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+			 s->left_out, SAMPLES_FRAMES_MAX);
+	if (r == 0) {
+		named_builder_meta(b)->event = named_builder_keep(b, v->q.event);
+		*ret = named_builder_take(take_ptr(b));
+	}
+	named_builder_free(b);
+	return r == 0 && *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err)
+{
+	CLEANUP(samples_done) struct samples s;
+	int r;
+
+	if (samples_begin(&s) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	v->samples = &s;
+	r = read_all(v, err);
+	if (r == 0 && !s.buckets)
+		r = say_nothing(v, err);
+	v->samples = NULL;
+	return r < 0 ? r : name_samples(v, &s, ret, err);
 }

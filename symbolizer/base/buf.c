@@ -31,6 +31,26 @@ static bool buf_reserve(struct buf *b, size_t more)
 	return true;
 }
 
+char *buf_extend(struct buf *b, size_t len)
+{
+	char *p;
+
+	if (!buf_reserve(b, len))
+		return NULL;
+	p = b->data + b->len;
+	b->len += len;
+	b->data[b->len] = '\0';
+	return p;
+}
+
+void buf_cut(struct buf *b, size_t len)
+{
+	if (len >= b->len)
+		return;
+	b->len = len;
+	b->data[len] = '\0';
+}
+
 void buf_add(struct buf *b, const void *bytes, size_t len)
 {
 	if (len == 0 || !buf_reserve(b, len))

@@ -18,6 +18,9 @@ struct buf {
 void buf_add(struct buf *b, const void *bytes, size_t len);
 void buf_add_z(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds `len` bytes that the caller then sets. NULL: out of memory. */
+char *buf_extend(struct buf *b, size_t len);
+void buf_cut(struct buf *b, size_t len); /* to at most its first `len` bytes */
 void buf_reset(struct buf *b);
 void buf_done(struct buf *b);
 

@@ -9,7 +9,10 @@
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/vec.h"
 
-/* Size in bytes, before packing, from which a segment is settled: smaller ones are packed again with each flush. */
+/*
+ * Size in bytes, before packing, at which a segment is settled: smaller ones are packed again with each flush, and a reader takes whole
+ * segments, of which it may need only a few rows.
+ */
 enum { SETTLED_BYTES = 32 << 10 };
 
 /* What a string takes besides its bytes, and a row besides its numbers: approximately, since tables grow in steps. */
@@ -29,6 +32,16 @@ static const struct {
 	[DICT_LABELS] = {2, {DICT_STRINGS, DICT_STRINGS}},
 	[DICT_EVENTS] = {2, {DICT_STRINGS, DICT_STRINGS}},
 };
+
+uint32_t dictionary_width(enum dictionary_table t)
+{
+	return t == DICT_STRINGS ? 1 : columns[t].width;
+}
+
+uint32_t dictionary_refers(enum dictionary_table t, uint32_t column)
+{
+	return column < columns[t].width ? columns[t].refers[column] : DICT_TABLES;
+}
 
 static bool rows_add(struct dictionary_rows *r, const uint32_t *row, uint64_t hash)
 {
@@ -326,16 +339,16 @@ static void save_row(const struct dictionary *d, enum dictionary_table t, uint32
 
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret)
 {
-	uint32_t n = dictionary_count(d, t);
+	uint32_t n = dictionary_count(d, t), id = d->settled[t];
 
 	if (n == d->saved[t])
 		return false;
-	*ret_first = d->settled[t];
-	for (uint32_t id = d->settled[t]; id < n; id++)
+	*ret_first = id;
+	for (; id < n && ret->len < SETTLED_BYTES; id++)
 		t == DICT_STRINGS ? save_string(d, id, ret) : save_row(d, t, id, ret);
-	d->saved[t] = n;
+	d->saved[t] = id;
 	if (ret->len >= SETTLED_BYTES)
-		d->settled[t] = n;
+		d->settled[t] = id;
 	return true;
 }
 
@@ -349,15 +362,22 @@ static int load_string(struct dictionary *d, struct cursor *c)
 	return id == UINT32_MAX ? -ENOMEM : id == n ? 0 : -EBADMSG;
 }
 
+void dictionary_take_row(struct cursor *c, enum dictionary_table t, uint32_t *row)
+{
+	for (uint32_t i = 0; i < columns[t].width; i++)
+		row[i] = varint_take_u32(c, UINT32_MAX);
+}
+
 static int load_row(struct dictionary *d, enum dictionary_table t, struct cursor *c)
 {
 	uint32_t row[DICT_COLUMNS] = {0}, n = dictionary_count(d, t), id;
 
+	dictionary_take_row(c, t, row);
 	for (uint32_t i = 0; i < columns[t].width; i++) {
 		uint8_t to = columns[t].refers[i];
-		uint32_t max = to == NUMBER ? UINT32_MAX : dictionary_count(d, to) - 1;
 
-		row[i] = varint_take_u32(c, to == DICT_NODES ? n : max);
+		if (to != NUMBER && row[i] > (to == DICT_NODES ? n : dictionary_count(d, to) - 1))
+			return -EBADMSG;
 	}
 	if (t == DICT_NODES)
 		row[0] = n - row[0];

@@ -9,6 +9,7 @@
 #include "symbolizer/base/strtab.h"
 
 struct buf;
+struct cursor;
 
 /*
  * Tables of what a day file's buckets refer to by number. Numbers are assigned once and only grow; 0 is "none" in
@@ -33,6 +34,10 @@ enum {
 	DICT_NODES_MAX = 1 << 17, /* after so many, dictionary_forget() has something to do */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
+
+uint32_t dictionary_width(enum dictionary_table t); /* columns of a row; 1 for strings */
+/* The table that a column refers to, which is an earlier one, or DICT_NODES itself; DICT_TABLES: none, or no such column. */
+uint32_t dictionary_refers(enum dictionary_table t, uint32_t column);
 
 struct dictionary_rows {
 	uint32_t *v; /* rows of `width` numbers */
@@ -93,8 +98,8 @@ uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_tab
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES]);
 
 /*
- * Encodes the rows that are not settled, as a segment that starts with number *ret_first and replaces an earlier one
- * with that first number. The rows then count as saved. false: nothing new.
+ * Encodes rows that are not settled, up to the size of a segment, as one that starts with number *ret_first and replaces an earlier one
+ * with that first number. The rows then count as saved. Call it until there is nothing new (false).
  */
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret);
 /*
@@ -102,5 +107,8 @@ bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *re
  * an invalid reference, or a stack deeper than DICT_DEPTH_MAX.
  */
 int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t first, const void *bytes, size_t len);
+
+/* Takes a row as a segment has it, unchecked: the parent of node N is N minus the first number. Sets c->bad at its end. */
+void dictionary_take_row(struct cursor *c, enum dictionary_table t, uint32_t *row);
 
 #endif

@@ -15,14 +15,16 @@ int stacks_out_begin(struct stacks_out *o, const struct dictionary *dict, struct
 		.b = b,
 		.functions = calloc(dictionary_count(dict, DICT_FUNCTIONS), sizeof(uint32_t)),
 		.mappings = calloc(dictionary_count(dict, DICT_MAPPINGS), sizeof(uint32_t)),
+		.nodes = calloc(dictionary_count(dict, DICT_NODES), sizeof(struct stacks_out_node)),
 	};
-	return o->functions && o->mappings ? 0 : -ENOMEM;
+	return o->functions && o->mappings && o->nodes ? 0 : -ENOMEM;
 }
 
 void stacks_out_done(struct stacks_out *o)
 {
 	free(o->functions);
 	free(o->mappings);
+	free(o->nodes);
 	vec_done(&o->lines);
 	vec_done(&o->locations);
 }
@@ -50,28 +52,38 @@ static uint32_t mapping_id(struct stacks_out *o, uint32_t id)
 	return o->mappings[id];
 }
 
-/* From leaf to root: a location ends at the first frame that is not joined to its caller. */
-static bool collect_locations(struct stacks_out *o, uint32_t node)
+/* A location ends at the first frame that is not joined to its caller. */
+static bool find_location(struct stacks_out *o, uint32_t node)
 {
-	o->locations.n = o->lines.n = 0;
-	while (node) {
+	struct stacks_out_node *found = &o->nodes[node];
+	bool joined = true;
+
+	for (o->lines.n = 0; joined;) {
 		const uint32_t *n = dictionary_row(o->dict, DICT_NODES, node),
 			       *frame = dictionary_row(o->dict, DICT_FRAMES, n[1]);
 		struct named_line line = frame_bits_line(frame[2]);
-		uint32_t location;
 
 		line.function = function_id(o, frame[0]);
 		line.line = (int32_t)n[2];
 		if (!vec_push(&o->lines, line))
 			return false;
 		node = n[0];
-		if (frame_bits_joined(frame[2]) && node)
-			continue;
-		location = named_builder_location(o->b, mapping_id(o, frame[1]), 0, o->lines.v, (uint32_t)o->lines.n);
-		if (!vec_push(&o->locations, location))
-			return false;
-		o->lines.n = 0;
+		joined = frame_bits_joined(frame[2]) && node;
+		if (!joined)
+			found->location = named_builder_location(o->b, mapping_id(o, frame[1]), 0, o->lines.v,
+								 (uint32_t)o->lines.n);
 	}
+	found->caller = node;
+	return found->location != UINT32_MAX;
+}
+
+/* From leaf to root. Most stacks share callers with one before them. */
+static bool collect_locations(struct stacks_out *o, uint32_t node)
+{
+	for (o->locations.n = 0; node; node = o->nodes[node].caller)
+		if ((!o->nodes[node].location && !find_location(o, node)) ||
+		    !vec_push(&o->locations, o->nodes[node].location))
+			return false;
 	return true;
 }
 

@@ -9,11 +9,17 @@
 struct dictionary;
 struct named_builder;
 
+/* The location that a node is the innermost frame of, and the node of its caller. location: 0: not yet known. */
+struct stacks_out_node {
+	uint32_t location, caller;
+};
+
 /* Nodes of a dictionary as stacks of a profile. Maps numbers of the dictionary to those of the builder; 0: not yet known, or none. */
 struct stacks_out {
 	const struct dictionary *dict;
 	struct named_builder *b;
 	uint32_t *functions, *mappings;
+	struct stacks_out_node *nodes; /* by node */
 	VEC(struct named_line) lines;
 	VEC(uint32_t) locations;
 };

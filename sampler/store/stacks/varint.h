@@ -23,6 +23,8 @@ static inline uint64_t varint_take(struct cursor *c)
 {
 	uint64_t v = 0;
 
+	if (cursor_left(c) && *c->p < 0x80) /* most are */
+		return *c->p++;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		uint8_t byte = cursor_u8(c);
 

@@ -1,0 +1,16 @@
+#ifndef JS_STORE_DAY_DICTIONARY_H
+#define JS_STORE_DAY_DICTIONARY_H
+
+struct day;
+struct dictionary;
+struct err;
+struct excerpt;
+
+/* Loads the whole dictionary, for a writer. */
+int day_load(struct day *d, struct err *err);
+/* Prepares *e, zero-initialised but for `leaves`, for taking names from the file into `to`. excerpt_done() in any case. */
+int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err);
+/* Sets *err for what a function of excerpt.h has failed with, and returns that. */
+int day_dictionary_failed(struct day *d, int r, struct err *err);
+
+#endif

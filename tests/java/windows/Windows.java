@@ -29,7 +29,7 @@ public final class Windows {
 	static final int WORDS_MAX = 128;
 	static final Map<Integer, String> WORDS = new HashMap<>();
 	static final int[] NUMBERS = new int[64];
-	static final List<IntUnaryOperator> CALLS = List.of(i -> i + 1, i -> i ^ 85, i -> Integer.rotateLeft(i, 3), i -> -i);
+	static final List<IntUnaryOperator> CALLS = Arrays.asList(i -> i + 1, i -> i ^ 85, i -> Integer.rotateLeft(i, 3), i -> -i);
 	/** So that thousands of names are megabytes. */
 	static final String LONG = new String(new char[1000]).replace('\0', 'E');
 	static volatile long sink;

@@ -179,7 +179,9 @@ def run_hosting_pair(jdk, fours, young, started):
     lib = bridge.agent("idle")
     with Program(jdk, young, [bridge.hosted(lib, more="quiet,")] if started else ()) as a, Program(jdk, young) as b:
         pair = Pair(a, b)
-        if not started:
+        if started:  # they are compared with each other, so they do the same
+            pair.amount["work"][a] = pair.amount["work"][b]
+        else:
             for p in (a, b):
                 jcmd(jdk, p.pid)
             pair.fours("none", fours)

@@ -227,8 +227,8 @@ static int receive_events(int socket, size_t n, int *fds, size_t *ret_opened)
 		return r;
 	if (a.code <= 0 && a.target == *ret_opened && (*ret_opened == n) == (a.code == 0))
 		return a.code;
-	while (*ret_opened)
-		close(fds[--*ret_opened]);
+	close_all(fds, *ret_opened);
+	*ret_opened = 0;
 	return -EPROTO;
 }
 

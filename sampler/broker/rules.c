@@ -344,12 +344,6 @@ static int open_group(const struct group *g, int filter_fd, size_t *ret_opened)
 	return 0;
 }
 
-static void close_group(const struct group *g, size_t *opened)
-{
-	while (*opened)
-		close(g->fds[--*opened]);
-}
-
 /* The directory belongs to the thread that it was opened for, and is empty once that thread has ended. */
 static int open_thread_events(struct broker *b, const struct group *g, size_t *ret_opened)
 {
@@ -365,8 +359,10 @@ static int open_thread_events(struct broker *b, const struct group *g, size_t *r
 		return r;
 	r = open_group(g, -1, ret_opened);
 	checked = faccessat(thread, "comm", F_OK, 0) < 0 ? -ESRCH : broker_target_recheck(&b->targets[number], false);
-	if (checked < 0)
-		close_group(g, ret_opened);
+	if (checked < 0) {
+		close_all(g->fds, *ret_opened);
+		*ret_opened = 0;
+	}
 	broker_target_release(b, number);
 	return r < 0 ? r : checked;
 }

@@ -434,8 +434,7 @@ static int serve_events(struct broker *b, const struct broker_request *q, int wi
 		return -EPROTO;
 	a.target = (uint32_t)n;
 	r = channel_send_fds(socket, &a, sizeof(a), fds, n);
-	while (n)
-		close(fds[--n]);
+	close_all(fds, n);
 	return r;
 }
 

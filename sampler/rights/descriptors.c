@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
 /* Needed while sampling: a library and its debug file, /proc files of a thread, several of each at a time. */
@@ -32,8 +33,7 @@ int descriptors_check(struct err *err)
 		else
 			n++;
 	}
-	while (n > 0)
-		close(fds[--n]);
+	close_all(fds, (size_t)n);
 	if (e != EMFILE)
 		return 0;
 	getrlimit(RLIMIT_NOFILE, &l);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/small_thread.h"
 
@@ -245,8 +246,7 @@ int channel_receive_fds(int socket, void *ret, size_t size, int *fds, size_t max
 	/* An empty message, which looks like the end, may also carry descriptors. */
 	count = take_descriptors(&m, fds, max);
 	if ((size_t)n != size || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || count > max) {
-		for (size_t i = 0; i < count && i < max; i++)
-			close(fds[i]);
+		close_all(fds, count < max ? count : max);
 		return n == 0 ? -EPIPE : -EPROTO;
 	}
 	*ret_n = count;

@@ -19,6 +19,12 @@ static inline void close_at_exit(int *fd)
 		close(*fd);
 }
 
+static inline void close_all(const int *fds, size_t n)
+{
+	while (n > 0)
+		close(fds[--n]);
+}
+
 /* Yields the value and empties the variable, so that its cleanup does nothing. */
 #define take_ptr(p)                                                                                                    \
 	__extension__({                                                                                                \

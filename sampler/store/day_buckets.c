@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_dictionary.h"
 #include "sampler/store/stacks/dictionary.h"
@@ -78,4 +79,18 @@ int day_each_bucket(struct day *d, const struct day_range *range, struct excerpt
 		sqlite3_reset(s);
 	buf_done(&w.plain);
 	return r;
+}
+
+int day_want_nodes(struct day *d, const struct day_bucket *b, struct excerpt *names, struct err *err)
+{
+	uint64_t ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r;
+
+	bucket_begin(&reader, b->bytes, b->len, ignored);
+	while ((r = bucket_next(&reader, &c)) > 0)
+		if ((r = excerpt_want(names, DICT_NODES, c.node, err)) < 0)
+			return day_dictionary_failed(d, r, err);
+	return r < 0 ? day_damaged(d, "samples", err) : 0;
 }

@@ -30,5 +30,7 @@ typedef int day_bucket_fn(void *ctx, const struct day_bucket *b, struct err *err
 /* By time. Of other targets' buckets, only the index is read. */
 int day_each_bucket(struct day *d, const struct day_range *range, struct excerpt *names, day_bucket_fn *fn, void *ctx,
 		    struct err *err);
+/* Announces the nodes of its samples, for excerpt_make(). */
+int day_want_nodes(struct day *d, const struct day_bucket *b, struct excerpt *names, struct err *err);
 
 #endif

@@ -11,7 +11,6 @@
 #include "sampler/store/samples.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
-#include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -92,23 +91,8 @@ static void listing_done(struct listing *g)
 static int want_leaves(void *ctx, const struct day_bucket *b, struct err *err)
 {
 	struct listing *g = ctx;
-	uint64_t ignored[BUCKET_SUMS] = {0};
-	struct bucket_reader reader;
-	struct bucket_count c;
-	int r;
 
-	bucket_begin(&reader, b->bytes, b->len, ignored);
-	while ((r = bucket_next(&reader, &c)) > 0)
-		if ((r = excerpt_want(&g->names, DICT_NODES, c.node, err)) < 0)
-			return day_dictionary_failed(g->day, r, err);
-	return r < 0 ? day_damaged(g->day, "samples", err) : 0;
-}
-
-static uint8_t leaf_kind(struct listing *g, uint32_t node)
-{
-	uint32_t frame = dictionary_row(g->dict, DICT_NODES, excerpt_id(&g->names, DICT_NODES, node))[1];
-
-	return frame_bits_line(dictionary_row(g->dict, DICT_FRAMES, frame)[2]).kind;
+	return day_want_nodes(g->day, b, &g->names, err);
 }
 
 static int add_bucket(struct listing *g, const struct day_bucket *b, struct store_row *row, struct err *err)
@@ -128,7 +112,7 @@ static int add_bucket(struct listing *g, const struct day_bucket *b, struct stor
 	while ((r = bucket_next(&reader, &c)) > 0) {
 		row->samples += c.count;
 		row->weight += c.weight;
-		row->by_kind[leaf_kind(g, c.node)] += c.weight;
+		row->by_kind[dictionary_kind(g->dict, excerpt_id(&g->names, DICT_NODES, c.node))] += c.weight;
 	}
 	return r < 0 ? day_damaged(g->day, "samples", err) : 0;
 }

@@ -12,7 +12,6 @@
 #include "sampler/store/series.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
-#include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/stacks/stacks_wanted.h"
 #include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
@@ -166,31 +165,14 @@ static uint64_t cell_of(const struct series *s, const struct day_bucket *b)
 static int want_bucket(void *ctx, const struct day_bucket *b, struct err *err)
 {
 	struct reading *rd = ctx;
-	uint64_t ignored[BUCKET_SUMS] = {0};
-	struct bucket_reader reader;
-	struct bucket_count c;
-	int r;
 
-	if (cell_of(rd->s, b) >= rd->s->pub.n_cells)
-		return 0;
-	bucket_begin(&reader, b->bytes, b->len, ignored);
-	while ((r = bucket_next(&reader, &c)) > 0)
-		if ((r = excerpt_want(&rd->names, DICT_NODES, c.node, err)) < 0)
-			return day_dictionary_failed(rd->day, r, err);
-	return r < 0 ? day_damaged(rd->day, "samples", err) : 0;
+	return cell_of(rd->s, b) < rd->s->pub.n_cells ? day_want_nodes(rd->day, b, &rd->names, err) : 0;
 }
 
 static void add_cell(struct store_cell *cell, const struct bucket_count *c)
 {
 	cell->samples += c->count;
 	cell->weight += c->weight;
-}
-
-static enum named_kind kind_of(const struct dictionary *dict, uint32_t node)
-{
-	uint32_t frame = dictionary_row(dict, DICT_NODES, node)[1];
-
-	return frame_bits_line(dictionary_row(dict, DICT_FRAMES, frame)[2]).kind;
 }
 
 static int add_count(struct reading *rd, struct store_cell *row, const struct bucket_count *c, uint64_t cell,
@@ -204,7 +186,7 @@ static int add_count(struct reading *rd, struct store_cell *row, const struct bu
 	if (wanted <= 0)
 		return wanted;
 	if (s->q->split == STORE_BY_KIND)
-		row = row_of_kind(s, kind_of(rd->dict, node));
+		row = row_of_kind(s, dictionary_kind(rd->dict, node));
 	if (!row)
 		return no_memory(err);
 	add_cell(&row[cell], c);

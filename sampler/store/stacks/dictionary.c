@@ -228,6 +228,13 @@ static bool is_left(const struct dictionary *d, enum dictionary_table t, const u
 	return left;
 }
 
+uint8_t dictionary_kind(const struct dictionary *d, uint32_t node)
+{
+	uint32_t frame = dictionary_row(d, DICT_NODES, node)[1];
+
+	return frame_bits_line(dictionary_row(d, DICT_FRAMES, frame)[2]).kind;
+}
+
 bool dictionary_is_left_out(const struct dictionary *d, uint32_t function)
 {
 	return is_left(d, DICT_FUNCTIONS, dictionary_row(d, DICT_FUNCTIONS, function));

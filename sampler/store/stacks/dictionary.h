@@ -77,6 +77,8 @@ size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
 
+/* How the node's frame ran: enum named_kind. */
+uint8_t dictionary_kind(const struct dictionary *d, uint32_t node);
 /* Does this function stand for those that were left out? */
 bool dictionary_is_left_out(const struct dictionary *d, uint32_t function);
 

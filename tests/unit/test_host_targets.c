@@ -383,7 +383,7 @@ static void a_stuck_process_is_killed(void **state)
 	done(&t);
 }
 
-/* The keeper is told why, before the feed ends. */
+/* The keeper gets the reason before the feed ends. */
 static void a_stuck_capture_is_killed(void **state)
 {
 	struct capturing c = {.list[1] = {.pid = getpid(), .id = 7, .until_ns = UINT64_MAX}};

@@ -13,9 +13,7 @@
 #include "symbolizer/base/buf.h"
 #include "tests/support/folded_files.h"
 #include "tests/support/folded_text.h"
-#include "tests/support/store_fill.h"
-
-static char dir[64];
+#include "tests/support/store_each.h"
 
 static struct store *open_store(void)
 {
@@ -23,20 +21,6 @@ static struct store *open_store(void)
 
 	assert_int_equal(store_open(dir, &(struct store_options){0}, &s, NULL), 0);
 	return s;
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	store_test_dir(dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	store_test_remove(dir);
-	return 0;
 }
 
 static void add(struct store *s, pid_t pid, uint64_t at_s, uint32_t which, uint64_t count)

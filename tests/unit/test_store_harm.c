@@ -15,25 +15,9 @@
 
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/buf.h"
-#include "tests/support/store_fill.h"
+#include "tests/support/store_each.h"
 
 #define FINE "2026-11-24-10s.db"
-
-static char dir[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	store_test_dir(dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	store_test_remove(dir);
-	return 0;
-}
 
 static struct store *open_with(struct store_options o)
 {

@@ -10,25 +10,9 @@
 #include "sampler/store/day_names.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/store_roll.h"
-#include "tests/support/store_fill.h"
+#include "tests/support/store_each.h"
 
 enum { ROOM = 16000 }; /* of a file: some 200 functions */
-
-static char dir[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	store_test_dir(dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	store_test_remove(dir);
-	return 0;
-}
 
 static struct day *open_day(unsigned step)
 {

@@ -94,7 +94,7 @@ void capturing_turn(struct capturing *c, const struct targets *t, struct keeping
 
 /* --- end --- */
 
-/* The keeper is told first: a feed that just ends is a capture that is complete. */
+/* The keeper gets the reason before the feed ends. Otherwise it would take the capture for complete. */
 static void give_up(struct capturing *c, size_t i, const char *why, struct keeping *k)
 {
 	struct err err = {0};

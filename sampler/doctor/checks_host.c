@@ -1,8 +1,10 @@
 #include "sampler/doctor/checks_target.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +221,22 @@ static void check_limits(struct checks *c, const struct own_rights *me)
 			   (uint64_t)lock.rlim_cur / 1024);
 }
 
+static void check_priority(struct checks *c)
+{
+	const struct sched_param lowest = {.sched_priority = 1}, none = {0};
+
+	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0) {
+		(void)sched_setscheduler(0, SCHED_OTHER, &none);
+		checks_add(c, CHECK_OK, "priority",
+			   "tried: samples can be read in real time, however busy the machine");
+		return;
+	}
+	checks_add(c, CHECK_OK, "priority",
+		   "tried: no real time (%s): on a very busy machine samples may be lost, which the summary shows",
+		   strerror(errno));
+	checks_remedy(c, "sudo jsampler, or ulimit -r 1; in a container: --ulimit rtprio=1, or --cap-add SYS_NICE");
+}
+
 static void count_sample(void *ctx, const struct raw_sample *s)
 {
 	size_t *n = ctx;
@@ -346,6 +364,7 @@ void checks_host(struct checks *c)
 	check_kptr(c);
 	check_yama(c, &me);
 	check_limits(c, &me);
+	check_priority(c);
 	if (proc_open(getpid(), &self, NULL) < 0) {
 		checks_add(c, CHECK_FAIL, "/proc", "jsampler cannot read its own /proc/%d", (int)getpid());
 		checks_remedy(c, "sudo mount -t proc proc /proc");

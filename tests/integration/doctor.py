@@ -14,7 +14,7 @@ import shell
 from shell import check
 
 REQUIRED = ["kernel", "container", "capabilities", "seccomp", "closed parsers", "closed tracer", "perf_event_paranoid", "perf_event_mlock_kb",
-            "max_sample_rate", "kptr_restrict", "ptrace_scope", "open files", "locked memory", "perf events", "eBPF", "daemon"]
+            "max_sample_rate", "kptr_restrict", "ptrace_scope", "open files", "locked memory", "priority", "perf events", "eBPF", "daemon"]
 
 
 def too_few_stacks(text):
@@ -66,6 +66,8 @@ def host():
         checks = doctor(what="host, nobody", wrap=shell.nobody)
         check("host, nobody: no capabilities", "none" in checks["capabilities"]["text"] and
               "sudo" in checks["capabilities"]["remedy"], checks["capabilities"])
+        checks = doctor(what="host, nobody, no real time", wrap=lambda argv: ["prlimit", "--rtprio=0", *shell.nobody(argv)])
+        check("host, nobody, no real time", "no real time" in checks["priority"]["text"], checks["priority"])
 
 
 def usage():

@@ -47,7 +47,7 @@ static void say_absent(struct checks *c, const char *socket, int r, const struct
 {
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		checks_add(c, CHECK_SKIP, "daemon",
-			   "no daemon answers at %s, so no history is kept (jsampler-daemon(1))", socket);
+			   "no daemon answers at %s, so no history is kept (jsampler-daemon(8))", socket);
 	else if (r == -EACCES || r == -EPERM)
 		checks_add(c, CHECK_SKIP, "daemon", "only root and members of the group jsampler may use %s", socket);
 	else

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/broker/maps_cache.h"
@@ -15,10 +17,55 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/data_limit.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/log.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/proc.h"
 
-enum { END_MS = 1000 };
+/* LAST_MS: from the closing of the child's channels until it can be waited for, on a busy machine. */
+enum { END_MS = 1000, LAST_MS = 500, LAST_LOOK_MS = 5 };
+
+/* --- the end of the child while it is needed --- */
+
+/* It stays a zombie, for broker_free(). False: it is not known how it ended. */
+static bool how_it_ended(pid_t child, siginfo_t *ret)
+{
+	for (int ms = 0; ms < LAST_MS; ms += LAST_LOOK_MS) {
+		*ret = (siginfo_t){.si_pid = 0};
+		if (waitid(P_PID, (id_t)child, ret, WEXITED | WNOHANG | WNOWAIT) < 0)
+			return false;
+		if (ret->si_pid == child)
+			return true;
+		poll(NULL, 0, LAST_LOOK_MS);
+	}
+	return false;
+}
+
+static void say_how(const siginfo_t *info, char *ret, size_t size)
+{
+	if (info->si_code != CLD_EXITED)
+		snprintf(ret, size, ", killed by signal %d (%s)", info->si_status, strsignal(info->si_status));
+	else if (info->si_status >= BROKER_REFUSAL)
+		snprintf(ret, size, ", because it was asked for what jsampler never needs (request %d): please report this",
+			 info->si_status - BROKER_REFUSAL);
+	else
+		snprintf(ret, size, " with status %d", info->si_status);
+}
+
+/* Children of the worker see it, too, but only the worker reports it. */
+static void note_end(struct broker *b, int r)
+{
+	char how[128] = "";
+	siginfo_t info;
+
+	if (r != -EPIPE || getpid() != b->worker || atomic_exchange(&b->end_said, true))
+		return;
+	if (how_it_ended(b->child, &info))
+		say_how(&info, how, sizeof(how));
+	log_warn("the process of jsampler that keeps the privileges has ended%s; sampling goes on, but files, memory and "
+		 "threads that are not open yet cannot be read any more, so names may be missing: record again for a "
+		 "complete profile",
+		 how);
+}
 
 /* --- asking --- */
 
@@ -97,7 +144,10 @@ static int ask(struct broker *b, const struct broker_request *q, struct broker_a
 	int r = own_channel(b, &c);
 
 	*ret_fd = -1;
-	return r < 0 ? r : ask_on(c->fd, q, ret, ret_fd);
+	if (r == 0)
+		r = ask_on(c->fd, q, ret, ret_fd);
+	note_end(b, r);
+	return r;
 }
 
 /* --- requests that may never be answered --- */
@@ -146,15 +196,15 @@ static int ask_with_patience(struct broker *b, const struct broker_request *q)
 	r = own_channel(b, &c);
 	if (r == 0)
 		r = channel_send(c->fd, q, sizeof(*q), -1);
-	if (r < 0)
-		return r;
-	if (!patience_wait(c->fd, c->stat, ms, &b->hurried)) {
+	if (r == 0 && !patience_wait(c->fd, c->stat, ms, &b->hurried)) {
 		note_late(b, target);
 		pthread_setspecific(b->channel, NULL);
 		close_channel(c);
 		return -ETIMEDOUT;
 	}
-	r = receive_on(c->fd, &a, &fd);
+	if (r == 0)
+		r = receive_on(c->fd, &a, &fd);
+	note_end(b, r);
 	return r < 0 ? r : fd < 0 ? -EPROTO : fd;
 }
 
@@ -246,7 +296,10 @@ int broker_events(struct broker *b, const struct perf_event_attr *attr, const st
 	r = own_channel(b, &c);
 	if (r == 0)
 		r = channel_send(c->fd, &q, sizeof(q), filter_fd);
-	return r < 0 ? r : receive_events(c->fd, n, fds, ret_opened);
+	if (r == 0)
+		r = receive_events(c->fd, n, fds, ret_opened);
+	note_end(b, r);
+	return r;
 }
 
 static int ask_to_do(struct broker *b, const struct broker_request *q)

@@ -29,6 +29,7 @@ enum {
 	BROKER_OPENS_MAX = 256, /* files that are being opened or copied: each may block its thread forever */
 	BROKER_OPENS_OF_USER = 64,
 	BROKER_KIN = 4096, /* processes remembered after their end, because of those that they started */
+	BROKER_REFUSAL = 64, /* the child's exit status, plus the number of the request that was against the rules */
 };
 
 struct broker_target {
@@ -68,7 +69,7 @@ struct broker {
 	pthread_mutex_t lock; /* worker: of `socket`; child: of targets and kin */
 	pthread_key_t channel; /* struct own_channel */
 	pid_t worker;
-	atomic_bool hurried;
+	atomic_bool hurried, end_said;
 	_Atomic uint64_t late_ns; /* when a file system last did not answer in time; 0: not lately */
 	_Atomic uint8_t late[BROKER_TARGETS_MAX + 1]; /* how often, by target; the last is for this host's files */
 	int (*drop)(struct err *err); /* what the child gives up first; NULL: nothing */

@@ -438,8 +438,8 @@ static int serve_events(struct broker *b, const struct broker_request *q, int wi
 	return r;
 }
 
-/* The same. */
-static int serve_one(struct broker *b, int socket)
+/* The same. *ret_what: the request; BROKER_WHATS: none that is known. */
+static int serve_one(struct broker *b, int socket, uint32_t *ret_what)
 {
 	CLEANUP(close_at_exit) int with = -1, fd = -1;
 	struct broker_request q;
@@ -447,6 +447,7 @@ static int serve_one(struct broker *b, int socket)
 
 	int r = channel_receive(socket, &q, sizeof(q), &with);
 
+	*ret_what = r == 0 && q.what < BROKER_WHATS ? q.what : BROKER_WHATS;
 	if (r < 0)
 		return r;
 	if (q.what != BROKER_ALLOW_EVENT)
@@ -483,15 +484,15 @@ static bool count_channel(struct broker *b, int by)
 static void *serve_channel(void *arg)
 {
 	struct channel c = *(struct channel *)arg;
-
+	uint32_t what;
 	int r;
 
 	free(arg);
 	do
-		r = serve_one(c.b, c.socket);
+		r = serve_one(c.b, c.socket, &what);
 	while (r == 0);
 	if (r == -EPROTO)
-		_exit(1); /* ends all channels */
+		_exit(BROKER_REFUSAL + (int)what); /* ends all channels */
 	close(c.socket);
 	count_channel(c.b, -1);
 	return NULL;
@@ -531,6 +532,8 @@ static int connect_thread(struct broker *b, int *ret_fd)
 
 void broker_serve(struct broker *b, int socket)
 {
-	while (serve_one(b, socket) == 0)
+	uint32_t what;
+
+	while (serve_one(b, socket, &what) == 0)
 		;
 }

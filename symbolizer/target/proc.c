@@ -83,6 +83,8 @@ int proc_file(struct proc *p, pid_t tid, const char *name)
 	uint32_t number;
 	int fd, r;
 
+	if (tid < 0)
+		return -ENOENT;
 	if (d) {
 		r = deputy_number(d, p, &number);
 		return r < 0 ? r : d->file(d->ctx, number, tid, name);

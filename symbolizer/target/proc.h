@@ -38,7 +38,10 @@ int proc_started(pid_t pid,
 		 uint64_t *ret_ticks); /* of the process that has this PID, if it has not ended. 0 or -errno */
 bool proc_is_there(pid_t pid, uint64_t start_ticks); /* the PID is still that of the process that began then */
 
-/* Opens a file of the process, or of a thread if tid is not 0, for reading. A descriptor or -errno. */
+/*
+ * Opens a file of the process, or of a thread if tid is not 0, for reading. A descriptor or -errno. -ENOENT for
+ * negative tids, which perf events report for threads that have ended (perf_event_pid_type(), linux/kernel/events/core.c).
+ */
 int proc_file(struct proc *p, pid_t tid, const char *name);
 /* Reads such a file and adds a NUL; the caller frees *ret. For a thread, -ESRCH: it has ended. */
 int proc_read(struct proc *p, const char *name, size_t max, char **ret, size_t *ret_len);

@@ -161,6 +161,38 @@ def unreadable():
           "that keeps the privileges has ended" in said[0] and samples > r.samples() / 3, r)
 
 
+def cpu_seconds(r):
+    """CPU time of the target, as -v says; 0: it could not be read at the end."""
+    said = re.search(r"CPU time of the target ([\d.]+) s", r.err)
+    return float(said.group(1)) if said else 0
+
+
+def ended_threads():
+    """
+    Of a thread that is about to leave its CPU for good, the kernel no longer knows the tid: samples have -1 instead. Asking the
+    broker for a file of such a thread was against its rules, and ended it.
+    """
+    r = run("-F", "4999", "-v", "--threads", "--", native("ending_threads"), "2", timeout=120)
+    check("threads that have ended: nothing ends with them", r.status == 0 and cpu_seconds(r) > 0.1 and
+          not r.says("Broken pipe|has ended"), r)
+    if not r.has(r"tid=-1\]$"):
+        note("no sample was of a thread that has no tid any more")
+    check("... and their name says so", all(f[0] == "[(ended) tid=-1]" for f, _ in r.folded if "tid=-1]" in f[0]), r)
+
+
+def broker_killed():
+    """Only the samples are left then, and what was open before; the message says how it ended, and what to do."""
+    with odd("threads", 1) as t:
+        b = Background("-p", t.pid)
+        burn(t.pid, 0.5)
+        os.kill(child_of(b.proc.pid), signal.SIGKILL)
+        burn(t.pid, 0.5)
+        r = b.end()
+    said = [line for line in r.lines() if "keeps the privileges has ended" in line]
+    check("the broker is killed: said once, and how", r.status == 0 and len(said) == 1 and "signal 9" in said[0] and
+          "record again" in said[0] and r.has("^odd_spin"), r)
+
+
 def late_library():
     """Privileges are gone when the target loads a library: it is opened and named all the same."""
     lib = native("late.so", "late_library.c", ("-O1", "-shared", "-fPIC"))
@@ -295,5 +327,5 @@ def wait_for_tracer(pid):
 
 
 if __name__ == "__main__":
-    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, unreadable, late_library, several, stopped,
-                                  held_up, debugged)})
+    main({f.__name__: f for f in (first_instruction, many_starts, end, exec_away, unreadable, ended_threads,
+                                  broker_killed, late_library, several, stopped, held_up, debugged)})

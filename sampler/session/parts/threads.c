@@ -17,6 +17,9 @@
 #define NO_JAVA_NS UINT64_C(16000000000)
 #define FIRST_RENAME_NS UINT64_C(10000000)
 
+/* Samples of the last microseconds of a thread, in which the kernel no longer knows its tid. */
+#define ENDED "(ended)"
+
 struct known_thread {
 	int32_t ns_tid;
 	uint64_t named_ns; /* 0: never */
@@ -131,8 +134,13 @@ static void name_again(struct threads *t, struct known_thread *th, uint64_t now_
 
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs, struct profile *p)
 {
-	struct known_thread *th = thread_find(t, tid);
+	struct known_thread *th;
 
+	if (tid < 0) {
+		profile_set_thread_name(p, t->pid, tid, ENDED);
+		return 0;
+	}
+	th = thread_find(t, tid);
 	if (!th)
 		th = thread_add(t, tid);
 	if (!th)

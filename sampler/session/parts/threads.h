@@ -26,8 +26,8 @@ struct threads *threads_new(struct proc *proc, pid_t pid);
 void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const char *name, struct profile *p);
 extern const struct part_ops threads_part;
 
-/* A sample of `tid` arrived. Returns the tid in the target's namespace (0: unknown); names the
- * thread in `p` when it is new or due. hs may be NULL. */
+/* A sample of `tid` (-1: of a thread that has ended) arrived. Returns the tid in the target's namespace (0: unknown);
+ * names the thread in `p` when it is new or due. hs may be NULL. */
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs, struct profile *p);
 
 /* The kernel's name, used until a better one is known. */

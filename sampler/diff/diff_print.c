@@ -139,11 +139,9 @@ static void put_json_side(const struct diff *d, enum diff_side side, const char 
 {
 	size_t from = side == DIFF_BEFORE ? 0 : d->n_files[DIFF_BEFORE];
 
-	json_key(json, side == DIFF_BEFORE ? "before" : "after");
-	json_open(json, '{');
+	json_member_open(json, side == DIFF_BEFORE ? "before" : "after", '{');
 	json_member_uint(json, "samples", d->samples[side]);
-	json_key(json, "files");
-	json_open(json, '[');
+	json_member_open(json, "files", '[');
 	for (size_t i = 0; i < d->n_files[side]; i++)
 		json_text(json, paths[from + i]);
 	json_close(json, ']');

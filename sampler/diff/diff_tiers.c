@@ -155,8 +155,7 @@ static void put_side(const struct named_meta *m, const char *side, const struct 
 
 static void put_json_side(const char *side, const struct tiers *t, struct json *json)
 {
-	json_key(json, side);
-	json_open(json, '{');
+	json_member_open(json, side, '{');
 	json_member_uint(json, "samples", t->samples);
 	json_member_uint(json, "weight", t->weight);
 	json_close(json, '}');

@@ -37,8 +37,7 @@ int checks_print_json(const struct checks *c)
 
 	json_open(&j, '{');
 	json_member_bool(&j, "works", checks_count(c, CHECK_FAIL) == 0);
-	json_key(&j, "checks");
-	json_open(&j, '[');
+	json_member_open(&j, "checks", '[');
 	for (size_t i = 0; i < c->n; i++) {
 		const struct check *k = &c->v[i];
 

@@ -167,16 +167,14 @@ static bool add_samples(struct page_data *d)
 static void begin_list(struct json *j, const char *key)
 {
 	json_line(j);
-	json_key(j, key);
-	json_open(j, '[');
+	json_member_open(j, key, '[');
 }
 
 static void put_meta(const struct page_data *d, struct json *j)
 {
 	const struct named_meta *m = &d->np->meta;
 
-	json_key(j, "meta");
-	json_open(j, '{');
+	json_member_open(j, "meta", '{');
 	json_member_text(j, "event", m->event);
 	json_member_text(j, "unit", m->unit);
 	json_member_text(j, "command", m->command);
@@ -290,8 +288,7 @@ static int put_packed(const struct page_data *d, struct json *j, const char *key
 	struct row_output rows = {d, {.out = j->out}};
 	int r;
 
-	json_key(j, key);
-	json_open(j, '"');
+	json_member_open(j, key, '"');
 	r = page_trie_walk(d->trie, put, &rows);
 	page_packer_end(&rows.packer);
 	json_close(j, '"');
@@ -303,8 +300,7 @@ static int put_slices(const struct page_data *d, struct json *j)
 	int r;
 
 	json_line(j);
-	json_key(j, "slices");
-	json_open(j, '{');
+	json_member_open(j, "slices", '{');
 	json_member_uint(j, "ns", d->np->meta.slice_ns);
 	json_member_uint(j, "n", d->n_slices);
 	r = put_packed(d, j, "counts", put_row_slices);

@@ -110,10 +110,8 @@ static void put_frames(struct scope *s)
 {
 	struct json *j = &s->json;
 
-	json_key(j, "shared");
-	json_open(j, '{');
-	json_key(j, "frames");
-	json_open(j, '[');
+	json_member_open(j, "shared", '{');
+	json_member_open(j, "frames", '[');
 	for (const struct frame *f = s->frames; f; f = f->hh.next) {
 		json_line(j);
 		json_open(j, '{');
@@ -151,8 +149,7 @@ static void put_samples(struct scope *s)
 	struct json *j = &s->json;
 
 	json_line(j);
-	json_key(j, "samples");
-	json_open(j, '[');
+	json_member_open(j, "samples", '[');
 	for (uint32_t i = 0; i < s->np->n_stacks; i++) {
 		if (!s->weights[i])
 			continue;
@@ -161,8 +158,7 @@ static void put_samples(struct scope *s)
 	}
 	json_close(j, ']');
 	json_line(j);
-	json_key(j, "weights");
-	json_open(j, '[');
+	json_member_open(j, "weights", '[');
 	for (uint32_t i = 0; i < s->np->n_stacks; i++)
 		if (s->weights[i])
 			json_uint(j, s->weights[i]);
@@ -173,8 +169,7 @@ static void put_profile(struct scope *s)
 {
 	struct json *j = &s->json;
 
-	json_key(j, "profiles");
-	json_open(j, '[');
+	json_member_open(j, "profiles", '[');
 	json_open(j, '{');
 	json_member_text(j, "type", "sampled");
 	json_member_text(j, "name", s->np->meta.event);

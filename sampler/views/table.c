@@ -103,8 +103,7 @@ void table_begin(struct table *t, struct json *json, enum table_format format, s
 		.out = json->out, .json = json, .format = format, .columns = columns, .n = n, .width = width};
 	if (format == TABLE_JSON) {
 		json_line(json);
-		json_key(json, "rows");
-		json_open(json, '[');
+		json_member_open(json, "rows", '[');
 	} else if (!fits_terminal(t)) {
 		put_titles(t);
 	}

@@ -91,16 +91,13 @@ static void put_notes(struct printing *p, const struct tier_row *r)
 static void put_json_totals(const struct printing *p, struct json *json)
 {
 	json_line(json);
-	json_key(json, "totals");
-	json_open(json, '{');
-	json_key(json, "java");
-	json_open(json, '{');
+	json_member_open(json, "totals", '{');
+	json_member_open(json, "java", '{');
 	for (int k = 0; k < TIERS; k++)
 		json_member_uint(json, columns[FIRST_TIER + k].key, p->tiers->all.samples[k]);
 	json_member_uint(json, "osr", p->tiers->all.osr);
 	json_close(json, '}');
-	json_key(json, "other");
-	json_open(json, '{');
+	json_member_open(json, "other", '{');
 	for (int k = 0; k < NAMED_KINDS; k++)
 		if (p->tiers->other[k])
 			json_member_uint(json, flat_kind_name((enum named_kind)k), p->tiers->other[k]);

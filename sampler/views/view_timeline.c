@@ -147,8 +147,7 @@ static void put_method_json(const struct named_profile *np, const struct timelin
 static void put_methods_json(const struct named_profile *np, const struct timeline *line, size_t n, struct json *json)
 {
 	json_line(json);
-	json_key(json, "methods");
-	json_open(json, '[');
+	json_member_open(json, "methods", '[');
 	for (size_t i = 0; i < n; i++)
 		put_method_json(np, line, &line->methods[i], json);
 	json_close(json, ']');

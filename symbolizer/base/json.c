@@ -140,6 +140,12 @@ void json_text(struct json *j, const char *s)
 	put_text(j->out, s ? s : "", s ? strlen(s) : 0);
 }
 
+void json_member_open(struct json *j, const char *key, char bracket)
+{
+	json_key(j, key);
+	json_open(j, bracket);
+}
+
 void json_member_bool(struct json *j, const char *key, bool value)
 {
 	json_key(j, key);

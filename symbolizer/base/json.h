@@ -40,6 +40,7 @@ void json_raw(struct json *j, const char *s); /* a number, or null; written unch
 void json_text(struct json *j, const char *s);
 
 /* A key and its value. */
+void json_member_open(struct json *j, const char *key, char bracket);
 void json_member_bool(struct json *j, const char *key, bool value);
 void json_member_uint(struct json *j, const char *key, uint64_t value);
 void json_member_text(struct json *j, const char *key, const char *s);

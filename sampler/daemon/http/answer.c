@@ -72,8 +72,7 @@ static bool begin_list(struct listing *l, struct answer *a, const char *name)
 	if (!l->j.out)
 		return false;
 	json_open(&l->j, '{');
-	json_key(&l->j, name);
-	json_open(&l->j, '[');
+	json_member_open(&l->j, name, '[');
 	return true;
 }
 
@@ -112,8 +111,7 @@ void answer_put_target(struct json *j, const struct store_target *t)
 	snprintf(id, sizeof(id), "%s:%d:%" PRIu64, t->boot_id, t->pid, t->start_ticks);
 	json_member_text(j, "target", id);
 	json_member_uint(j, "pid", (uint64_t)t->pid);
-	json_key(j, "labels");
-	json_open(j, '{');
+	json_member_open(j, "labels", '{');
 	for (size_t i = 0; i < t->n_labels; i++) {
 		put_key(j, t->labels[i].key);
 		json_text(j, t->labels[i].value);
@@ -135,8 +133,7 @@ static int put_row(void *ctx, const struct store_row *row)
 	json_member_uint(&l->j, "to", row->last_s);
 	json_member_uint(&l->j, "samples", row->samples);
 	json_member_uint(&l->j, "weight", row->weight);
-	json_key(&l->j, "kinds");
-	json_open(&l->j, '{');
+	json_member_open(&l->j, "kinds", '{');
 	for (int k = 0; k < NAMED_KINDS; k++)
 		if (kinds[k] && row->by_kind[k])
 			json_member_uint(&l->j, kinds[k], row->by_kind[k]);

@@ -47,8 +47,7 @@ static int put_list(const struct capture *all, size_t n, struct answer *a, struc
 	if (!j.out)
 		return err_set(err, -ENOMEM, "out of memory");
 	json_open(&j, '{');
-	json_key(&j, "captures");
-	json_open(&j, '[');
+	json_member_open(&j, "captures", '[');
 	for (size_t i = 0; i < n; i++)
 		put_capture(&j, &all[i]);
 	json_close(&j, ']');

@@ -32,13 +32,11 @@ static int is_wanted(void *ctx, const char *function, struct err *err)
 
 void answer_put_cells(struct json *j, const struct store_cell *cells, size_t n)
 {
-	json_key(j, "samples");
-	json_open(j, '[');
+	json_member_open(j, "samples", '[');
 	for (size_t i = 0; i < n; i++)
 		json_uint(j, cells[i].samples);
 	json_close(j, ']');
-	json_key(j, "weight");
-	json_open(j, '[');
+	json_member_open(j, "weight", '[');
 	for (size_t i = 0; i < n; i++)
 		json_uint(j, cells[i].weight);
 	json_close(j, ']');
@@ -73,8 +71,7 @@ static int write_series(const struct store_series *s, enum store_split split, st
 	if (!j.out)
 		return err_set(err, -ENOMEM, "out of memory");
 	json_open(&j, '{');
-	json_key(&j, "series");
-	json_open(&j, '[');
+	json_member_open(&j, "series", '[');
 	for (size_t i = 0; i < s->n_rows; i++)
 		put_row(&j, s, &s->rows[i], split);
 	if (s->rest)

@@ -11,6 +11,7 @@
 #include "sampler/output/flat.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 
 /* Methods with fewer samples per file do not show a typical spread. */
 static const double ENOUGH_SAMPLES = 400;
@@ -88,7 +89,7 @@ static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 /*
@@ -145,13 +146,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 	const struct diff *d = context;
 	double tx = fabs(judged(d, x)->t), ty = fabs(judged(d, y)->t);
 
-	if (x->changed != y->changed)
-		return x->changed ? -1 : 1;
-	if (is_judged(d, x) != is_judged(d, y))
-		return is_judged(d, x) ? -1 : 1;
-	if (tx != ty)
-		return tx > ty ? -1 : 1;
-	return strcmp(strtab_get(d->strings, x->name), strtab_get(d->strings, y->name));
+	return descending(x->changed, y->changed) ?: descending(is_judged(d, x), is_judged(d, y)) ?:
+	       descending(tx, ty) ?: strcmp(strtab_get(d->strings, x->name), strtab_get(d->strings, y->name));
 }
 
 static int make_rows(struct diff *d, const struct counts *c)

@@ -13,6 +13,7 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 
 static const struct table_column columns[] = {
 	{NULL, "before", 10, 2},
@@ -53,7 +54,7 @@ static int by_time(const void *a, const void *b)
 	uint64_t tx = x->side[0].self_weight + x->side[1].self_weight;
 	uint64_t ty = y->side[0].self_weight + y->side[1].self_weight;
 
-	return tx != ty ? (tx < ty ? 1 : -1) : by_name(a, b);
+	return descending(tx, ty) ?: by_name(a, b);
 }
 
 /* Puts the rows of both sides together, then merges those with the same name. */

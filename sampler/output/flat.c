@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 const char *flat_kind_name(enum named_kind kind)
 {
@@ -83,11 +84,8 @@ static int by_self(const void *a, const void *b, void *profile)
 {
 	const struct flat_row *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
-	return strcmp(named_string(profile, x->name), named_string(profile, y->name));
+	return descending(x->self, y->self) ?: descending(x->total, y->total) ?:
+	       strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 int flat_build(const struct named_profile *np, struct flat *ret)

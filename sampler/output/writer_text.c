@@ -13,6 +13,7 @@
 #include "symbolizer/attribution/exactness.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/text.h"
 
 /* 23 columns of numbers come before the name, and the split after it. */
@@ -126,9 +127,7 @@ static int by_count(const void *a, const void *b)
 {
 	const struct state_row *x = a, *y = b;
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return (x->state > y->state) - (x->state < y->state);
+	return descending(x->count, y->count) ?: ascending(x->state, y->state);
 }
 
 static void put_states(const struct named_profile *np, const struct flat *f, FILE *out)

@@ -5,6 +5,7 @@
 
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/sorted.h"
 
 void bucket_done(struct bucket *b)
 {
@@ -62,9 +63,7 @@ static int by_node(const void *va, const void *vb)
 {
 	const struct bucket_count *a = va, *b = vb;
 
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return a->label < b->label ? -1 : a->label > b->label;
+	return ascending(a->node, b->node) ?: ascending(a->label, b->label);
 }
 
 /* Most samples weigh one period, so the difference that is written is mostly 0. */

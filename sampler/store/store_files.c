@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 #define ASIDE ".aside"
 
@@ -65,11 +66,7 @@ static int by_order(const void *va, const void *vb)
 {
 	const struct store_file *a = va, *b = vb;
 
-	if (a->aside != b->aside)
-		return a->aside ? -1 : 1;
-	if (a->id.step != b->id.step)
-		return a->id.step < b->id.step ? -1 : 1;
-	return a->id.date < b->id.date ? -1 : a->id.date > b->id.date;
+	return descending(a->aside, b->aside) ?: ascending(a->id.step, b->id.step) ?: ascending(a->id.date, b->id.date);
 }
 
 int store_files(const char *dir, store_file_list *ret)

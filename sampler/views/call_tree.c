@@ -5,6 +5,7 @@
 
 #include "sampler/views/frames.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 static int tree_begin(struct call_tree *t)
 {
@@ -41,9 +42,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct by_total *x = a, *y = b;
 
-	if (x->total != y->total)
-		return x->total < y->total ? -1 : 1;
-	return x->id < y->id ? 1 : -(x->id > y->id);
+	return ascending(x->total, y->total) ?: descending(x->id, y->id);
 }
 
 static int tree_finish(struct call_tree *t)

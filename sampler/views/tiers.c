@@ -6,6 +6,7 @@
 
 #include "sampler/views/frames.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 const char *tier_name(enum tier tier)
 {
@@ -61,11 +62,8 @@ static int compare(const void *a, const void *b, void *profile)
 {
 	const struct tier_row *x = a, *y = b;
 
-	if (x->self_weight != y->self_weight)
-		return x->self_weight < y->self_weight ? 1 : -1;
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	return strcmp(named_string(profile, x->name), named_string(profile, y->name));
+	return descending(x->self_weight, y->self_weight) ?: descending(x->self, y->self) ?:
+	       strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 int tiers_build(const struct named_profile *np, struct tiers *ret)

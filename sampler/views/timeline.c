@@ -6,6 +6,7 @@
 
 #include "sampler/views/frames.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 /* 11 days in slices of a second; a file could have any number of slices. */
@@ -88,9 +89,7 @@ static int most_first(const void *a, const void *b, void *profile)
 {
 	const struct timeline_method *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	return strcmp(named_string(profile, x->name), named_string(profile, y->name));
+	return descending(x->self, y->self) ?: strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 static int count_all(struct counting *c)

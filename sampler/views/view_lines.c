@@ -11,6 +11,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
+#include "symbolizer/base/sorted.h"
 
 static const struct table_column columns[] = {
 	{"self", "self", 10, 0},   {"self_percent", "self %", 7, 2},   {"error_percent", "±95%", 6, 2},
@@ -33,11 +34,7 @@ struct line_row {
 /* Most samples first, then in the order of the source. */
 static int compare(struct line_row *a, struct line_row *b)
 {
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	if (a->total != b->total)
-		return a->total < b->total ? 1 : -1;
-	return (a->key.line > b->key.line) - (a->key.line < b->key.line);
+	return descending(a->self, b->self) ?: descending(a->total, b->total) ?: ascending(a->key.line, b->key.line);
 }
 
 static struct line_row *row_of(struct line_row **rows, const struct line_key *key)

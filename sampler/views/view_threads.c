@@ -8,6 +8,7 @@
 #include "sampler/views/view_head.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 
 static const struct table_column columns[] = {
 	{"samples", "samples", 10, 0}, {"percent", "%", 7, 2}, {"error_percent", "±95%", 6, 2}, {"weight", NULL, 0, 0},
@@ -24,20 +25,14 @@ static int by_identity(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return ascending(x->pid, y->pid) ?: ascending(x->tid, y->tid) ?: ascending(x->name, y->name);
 }
 
 static int by_count(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return by_identity(a, b);
+	return descending(x->count, y->count) ?: by_identity(a, b);
 }
 
 /* Merges rows to one per thread, in place; returns their number. */

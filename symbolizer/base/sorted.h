@@ -4,6 +4,13 @@
 #include <stddef.h>
 
 /*
+ * Order of two numbers, for qsort(): negative if `a` comes first, 0 if they are equal. Several keys are compared with
+ * ascending(x->a, y->a) ?: descending(x->b, y->b).
+ */
+#define ascending(a, b) (((a) > (b)) - ((a) < (b)))
+#define descending(a, b) ascending(b, a)
+
+/*
  * Searches a sorted array. first_above() is the index of the first of `n` elements whose `field` is greater than `key`,
  * or n. With the start of ranges as the field, the element before it is the last that starts at or before the key; with
  * the end of disjoint ranges, it is the only one that can contain the key.

@@ -106,7 +106,7 @@ static int range_cmp(const void *pa, const void *pb)
 {
 	const struct unit_range *a = pa, *b = pb;
 
-	return a->start < b->start ? -1 : a->start > b->start;
+	return ascending(a->start, b->start);
 }
 
 /* false: out of memory or budget. */

@@ -2,26 +2,20 @@
 
 #include <stdlib.h>
 
+#include "symbolizer/base/sorted.h"
+
 static int by_owner(const void *va, const void *vb)
 {
 	const struct fair *a = va, *b = vb;
 
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	if (a->due_ns != b->due_ns)
-		return a->due_ns < b->due_ns ? -1 : 1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
+	return ascending(a->owner, b->owner) ?: ascending(a->due_ns, b->due_ns) ?: ascending(a->pid, b->pid);
 }
 
 static int by_rank(const void *va, const void *vb)
 {
 	const struct fair *a = va, *b = vb;
 
-	if (a->last != b->last)
-		return a->last ? 1 : -1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return by_owner(va, vb);
+	return ascending(a->last, b->last) ?: ascending(a->rank, b->rank) ?: by_owner(va, vb);
 }
 
 void fair_order(struct fair *v, size_t n)

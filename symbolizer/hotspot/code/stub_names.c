@@ -181,9 +181,7 @@ static int compare_stub(const void *a, const void *b)
 {
 	const struct stub_name *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return ascending(x->addr, y->addr) ?: ascending(x->order, y->order);
 }
 
 static void barrier_refresh(struct code_cache *cache)

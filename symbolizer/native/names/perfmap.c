@@ -77,9 +77,7 @@ static int symbol_cmp(const void *pa, const void *pb)
 {
 	const struct jit_symbol *a = pa, *b = pb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
+	return ascending(a->start, b->start) ?: ascending(a->line, b->line);
 }
 
 static bool may_hold(struct perfmap *pm, size_t len)

@@ -15,30 +15,15 @@ bool symbol_table_add(struct symbol_table *t, const struct symbol *sym)
 	return vec_push(&t->syms, *sym);
 }
 
-static unsigned leading_underscores(const char *s)
-{
-	return (unsigned)strspn(s, "_");
-}
-
 /* -1: of two symbols at one address, `a` has the better name. */
 static int better_name(const struct symbol *a, const struct symbol *b)
 {
-	unsigned ua = leading_underscores(a->name), ub = leading_underscores(b->name);
-	size_t la, lb;
-
 	if (a->name == b->name && a->rank == b->rank && a->end == b->end)
 		return 0;
-	if (a->rank != b->rank)
-		return a->rank > b->rank ? -1 : 1;
-	if (a->end != b->end)
-		return a->end > b->end ? -1 : 1;
-	if (ua != ub) /* write before __write */
-		return ua < ub ? -1 : 1;
-	if (a->weak != b->weak)
-		return a->weak ? 1 : -1;
-	la = strlen(a->name);
-	lb = strlen(b->name);
-	return la != lb ? (la < lb ? -1 : 1) : strcmp(a->name, b->name); /* open before open64 */
+	return descending(a->rank, b->rank) ?: descending(a->end, b->end) ?:
+	       ascending(strspn(a->name, "_"), strspn(b->name, "_")) ?: /* write before __write */
+	       ascending(a->weak, b->weak) ?:
+	       ascending(strlen(a->name), strlen(b->name)) ?: strcmp(a->name, b->name); /* open before open64 */
 }
 
 /*

@@ -24,7 +24,7 @@ struct label_key {
 
 struct label {
 	struct label_key key;
-	uint32_t id;
+	uint32_t number; /* from 1 on */
 	UT_hash_handle hh;
 };
 
@@ -34,7 +34,7 @@ struct page_data {
 	uint32_t *frames; /* variant, by line of the profile */
 	VEC(uint64_t) variants; /* name << 6 | kind << 2 | exactness; sorted */
 	uint32_t unknown; /* variant of [unknown] */
-	struct label *labels; /* in order of their ids */
+	struct label *labels; /* in order of their numbers */
 	uint32_t n_labels;
 	struct page_trie *trie;
 	bool weighted;
@@ -101,23 +101,13 @@ static bool make_frames(struct page_data *d)
 static uint32_t label_of(struct page_data *d, const struct named_sample *s)
 {
 	struct label_key key = {s->pid, s->tid, s->thread, s->state};
-	struct label *l;
+	struct label *l = map_entry(d->labels, &key);
 
-	HASH_FIND(hh, d->labels, &key, sizeof(key), l);
-	if (l)
-		return l->id;
-	l = calloc(1, sizeof(*l));
 	if (!l)
 		return UINT32_MAX;
-	l->key = key;
-	l->id = d->n_labels;
-	HASH_ADD(hh, d->labels, key, sizeof(l->key), l);
-	if (!l->hh.tbl) {
-		free(l);
-		return UINT32_MAX;
-	}
-	d->n_labels++;
-	return l->id;
+	if (!l->number)
+		l->number = ++d->n_labels;
+	return l->number - 1;
 }
 
 /* The node at the leaf of a stack; UINT32_MAX: out of memory. */
@@ -333,13 +323,7 @@ static int put_all(const struct page_data *d, FILE *out)
 
 static void page_data_done(struct page_data *d)
 {
-	struct label *l, *next;
-
-	HASH_ITER(hh, d->labels, l, next)
-	{
-		HASH_DEL(d->labels, l);
-		free(l);
-	}
+	map_free(d->labels);
 	frame_ranks_done(&d->names);
 	page_trie_free(d->trie);
 	free(d->frames);

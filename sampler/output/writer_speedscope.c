@@ -22,7 +22,7 @@ struct scope_key {
 
 struct frame {
 	struct scope_key key;
-	uint32_t id;
+	uint32_t number; /* from 1 on */
 	UT_hash_handle hh;
 };
 
@@ -43,24 +43,13 @@ struct scope {
 static uint32_t frame_id(struct scope *s, const char *text, uint32_t file, int32_t line)
 {
 	struct scope_key key = {strtab_add_z(s->texts, text), file, line};
-	struct frame *f;
+	struct frame *f = key.text == UINT32_MAX ? NULL : map_entry(s->frames, &key);
 
-	if (key.text == UINT32_MAX)
-		return UINT32_MAX;
-	HASH_FIND(hh, s->frames, &key, sizeof(key), f);
-	if (f)
-		return f->id;
-	f = calloc(1, sizeof(*f));
 	if (!f)
 		return UINT32_MAX;
-	f->key = key;
-	f->id = s->n_frames;
-	HASH_ADD(hh, s->frames, key, sizeof(f->key), f);
-	if (!f->hh.tbl) {
-		free(f);
-		return UINT32_MAX;
-	}
-	return s->n_frames++;
+	if (!f->number)
+		f->number = ++s->n_frames;
+	return f->number - 1;
 }
 
 static bool make_frames(struct scope *s)
@@ -204,13 +193,7 @@ static void put_file(struct scope *s)
 
 static void scope_done(struct scope *s)
 {
-	struct frame *f, *next;
-
-	HASH_ITER(hh, s->frames, f, next)
-	{
-		HASH_DEL(s->frames, f);
-		free(f);
-	}
+	map_free(s->frames);
 	strtab_free(s->texts);
 	free(s->frame_of);
 	free(s->weights);

@@ -23,7 +23,7 @@ enum { BYTE_KNOWN = 1, BYTE_FRESH = 2 }; /* fresh: not yet in the file, or with 
 
 /* One page of the target, with the values last seen. */
 struct shadow {
-	uint64_t addr;
+	uint64_t key; /* its address */
 	bool fresh; /* it is in the list of fresh pages */
 	uint8_t bytes[PAGE];
 	uint8_t state[PAGE];
@@ -63,15 +63,9 @@ struct recording_writer *recording_writer_new(void)
 
 void recording_writer_free(struct recording_writer *w)
 {
-	struct shadow *s, *next;
-
 	if (!w)
 		return;
-	HASH_ITER(hh, w->shadows, s, next)
-	{
-		HASH_DEL(w->shadows, s);
-		free(s);
-	}
+	map_free(w->shadows);
 	dso_facts_free(w->dsos);
 	vec_done(&w->fresh);
 	vec_done(&w->tids);
@@ -85,25 +79,6 @@ const struct dso_tap *recording_tap(struct recording_writer *w)
 	return dso_facts_tap(w->dsos);
 }
 
-static struct shadow *shadow_of(struct recording_writer *w, uint64_t page)
-{
-	struct shadow *s;
-
-	HASH_FIND(hh, w->shadows, &page, sizeof(page), s);
-	if (s)
-		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
-	s->addr = page;
-	HASH_ADD(hh, w->shadows, addr, sizeof(s->addr), s);
-	if (!s->hh.tbl) {
-		free(s);
-		return NULL;
-	}
-	return s;
-}
-
 static void shadow_freshen(struct recording_writer *w, struct shadow *s)
 {
 	if (s->fresh)
@@ -114,8 +89,8 @@ static void shadow_freshen(struct recording_writer *w, struct shadow *s)
 
 static void note_in_page(struct recording_writer *w, uint64_t addr, const uint8_t *bytes, size_t len)
 {
-	size_t at = addr % PAGE;
-	struct shadow *s = shadow_of(w, addr - at);
+	uint64_t at = addr % PAGE, page = addr - at;
+	struct shadow *s = map_entry(w->shadows, &page);
 
 	if (!s) {
 		w->failed = true;
@@ -150,7 +125,7 @@ static int compare_pages(const void *pa, const void *pb)
 {
 	const struct shadow *const *a = pa, *const *b = pb;
 
-	return ((*a)->addr > (*b)->addr) - ((*a)->addr < (*b)->addr);
+	return ((*a)->key > (*b)->key) - ((*a)->key < (*b)->key);
 }
 
 /* Appends the fresh bytes of a page; the first may extend the last run. */
@@ -162,9 +137,9 @@ static bool page_runs(const struct shadow *s, struct runs *runs)
 		if (!(s->state[i] & BYTE_FRESH))
 			continue;
 		last = runs->list.n ? &runs->list.v[runs->list.n - 1] : NULL;
-		if (last && last->addr + last->len == s->addr + i)
+		if (last && last->addr + last->len == s->key + i)
 			last->len++;
-		else if (!vec_push(&runs->list, ((struct run){s->addr + i, 1})))
+		else if (!vec_push(&runs->list, ((struct run){s->key + i, 1})))
 			return false;
 		buf_add(&runs->bytes, &s->bytes[i], 1);
 	}

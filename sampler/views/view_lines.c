@@ -37,24 +37,6 @@ static int compare(struct line_row *a, struct line_row *b)
 	return descending(a->self, b->self) ?: descending(a->total, b->total) ?: ascending(a->key.line, b->key.line);
 }
 
-static struct line_row *row_of(struct line_row **rows, const struct line_key *key)
-{
-	struct line_row *r;
-
-	HASH_FIND(hh, *rows, key, sizeof(*key), r);
-	if (r)
-		return r;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return NULL;
-	r->key = *key;
-	HASH_ADD(hh, *rows, key, sizeof(r->key), r);
-	if (r->hh.tbl)
-		return r;
-	free(r);
-	return NULL;
-}
-
 static int count_sample(struct line_row **rows, const struct named_profile *np, const uint8_t *ids,
 			const struct frames *f, uint64_t count, uint32_t stamp)
 {
@@ -66,7 +48,7 @@ static int count_sample(struct line_row **rows, const struct named_profile *np, 
 
 		if (!ids[fn->name] || frame_is_root_label(l))
 			continue;
-		r = row_of(rows, &key);
+		r = map_entry(*rows, &key);
 		if (!r)
 			return -ENOMEM;
 		r->self += i ? 0 : count;
@@ -140,7 +122,7 @@ static void print(const struct named_profile *np, const struct view_options *o, 
 int view_lines(const struct named_profile *np, const struct view_options *o, FILE *out, struct err *err)
 {
 	CLEANUP(free_at_exit) uint8_t *ids = NULL;
-	struct line_row *rows = NULL, *row, *next;
+	struct line_row *rows = NULL;
 	uint32_t matches, one;
 	int r;
 
@@ -152,10 +134,6 @@ int view_lines(const struct named_profile *np, const struct view_options *o, FIL
 		print(np, o, rows, out);
 	else
 		err_set(err, r, "out of memory");
-	HASH_ITER(hh, rows, row, next)
-	{
-		HASH_DEL(rows, row);
-		free(row);
-	}
+	map_free(rows);
 	return r;
 }

@@ -8,6 +8,7 @@
 
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
+#include "sampler/profile/named_copy.h"
 #include "symbolizer/base/err.h"
 
 /* Compiled expressions, of which one must match. */
@@ -25,8 +26,8 @@ struct filter_run {
 	uint32_t leaf_kinds;
 	uint8_t *functions; /* IS_* by function */
 	uint8_t *stacks; /* IS_* by stack */
-	uint32_t *strings, *function_ids, *mapping_ids, *location_ids, *stack_ids; /* old -> new */
 	struct named_builder *b;
+	struct named_copy copy; /* into b */
 };
 
 static void matcher_done(struct matcher *m)
@@ -70,21 +71,8 @@ static void run_done(struct filter_run *r)
 	matcher_done(&r->threads);
 	free(r->functions);
 	free(r->stacks);
-	free(r->strings);
-	free(r->function_ids);
-	free(r->mapping_ids);
-	free(r->location_ids);
-	free(r->stack_ids);
+	named_copy_done(&r->copy);
 	named_builder_free(r->b);
-}
-
-static uint32_t *no_ids(uint32_t n)
-{
-	uint32_t *v = malloc(((size_t)n + 1) * sizeof(*v));
-
-	if (v)
-		memset(v, 0xff, ((size_t)n + 1) * sizeof(*v));
-	return v;
 }
 
 static int run_init(struct filter_run *r, const struct named_profile *np, const struct named_filter *f, struct err *err)
@@ -98,14 +86,8 @@ static int run_init(struct filter_run *r, const struct named_profile *np, const 
 		return rc;
 	r->functions = calloc((size_t)np->n_functions + 1, 1);
 	r->stacks = calloc((size_t)np->n_stacks + 1, 1);
-	r->strings = no_ids(strtab_count(np->strings));
-	r->function_ids = no_ids(np->n_functions);
-	r->mapping_ids = no_ids(np->n_mappings);
-	r->location_ids = no_ids(np->n_locations);
-	r->stack_ids = no_ids(np->n_stacks);
 	r->b = named_builder_new();
-	if (!r->functions || !r->stacks || !r->strings || !r->function_ids || !r->mapping_ids || !r->location_ids ||
-	    !r->stack_ids || !r->b)
+	if (!r->functions || !r->stacks || !r->b || named_copy_init(&r->copy, np, r->b) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -154,87 +136,6 @@ static bool wanted(const struct filter_run *r, const struct named_sample *s)
 	return !r->threads.n || matches(&r->threads, named_string(r->np, s->thread));
 }
 
-static uint32_t move_string(struct filter_run *r, uint32_t id)
-{
-	if (r->strings[id] == UINT32_MAX)
-		r->strings[id] = named_builder_string(r->b, named_string(r->np, id));
-	return r->strings[id];
-}
-
-static uint32_t move_function(struct filter_run *r, uint32_t id)
-{
-	const struct named_function *f = &r->np->functions[id];
-	struct named_compile c = f->compile;
-
-	if (!id)
-		return 0;
-	if (r->function_ids[id] != UINT32_MAX)
-		return r->function_ids[id];
-	r->function_ids[id] = named_builder_function(r->b, named_string(r->np, f->name),
-						     named_string(r->np, f->system_name), named_string(r->np, f->file));
-	c.why_interpreted = move_string(r, c.why_interpreted);
-	named_builder_compile(r->b, r->function_ids[id], &c);
-	return r->function_ids[id];
-}
-
-static uint32_t move_mapping(struct filter_run *r, uint32_t id)
-{
-	const struct named_mapping *m = &r->np->mappings[id];
-
-	if (!id)
-		return 0;
-	if (r->mapping_ids[id] == UINT32_MAX)
-		r->mapping_ids[id] =
-			named_builder_mapping(r->b, named_string(r->np, m->file), named_string(r->np, m->build_id));
-	return r->mapping_ids[id];
-}
-
-static uint32_t move_location(struct filter_run *r, uint32_t id)
-{
-	const struct named_location *l = &r->np->locations[id];
-	struct named_line *lines;
-
-	if (!id || r->location_ids[id] != UINT32_MAX)
-		return id ? r->location_ids[id] : 0;
-	lines = malloc((l->n_lines + 1) * sizeof(*lines));
-	if (!lines)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < l->n_lines; i++) {
-		lines[i] = r->np->lines[l->first_line + i];
-		lines[i].function = move_function(r, lines[i].function);
-	}
-	r->location_ids[id] = named_builder_location(r->b, move_mapping(r, l->mapping), l->address, lines, l->n_lines);
-	free(lines);
-	return r->location_ids[id];
-}
-
-static uint32_t move_stack(struct filter_run *r, uint32_t id)
-{
-	const struct named_stack *s = &r->np->stacks[id];
-	uint32_t *at;
-
-	if (r->stack_ids[id] != UINT32_MAX)
-		return r->stack_ids[id];
-	at = malloc((s->n + 1) * sizeof(*at));
-	if (!at)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < s->n; i++)
-		at[i] = move_location(r, r->np->stack_locations[s->first + i]);
-	r->stack_ids[id] = named_builder_stack(r->b, at, s->n);
-	free(at);
-	return r->stack_ids[id];
-}
-
-static bool move_sample(struct filter_run *r, const struct named_sample *old)
-{
-	struct named_sample s = *old;
-
-	s.stack = move_stack(r, old->stack);
-	s.thread = move_string(r, old->thread);
-	s.state = move_string(r, old->state);
-	return named_builder_sample(r->b, &s) != UINT32_MAX;
-}
-
 static int run(struct filter_run *r, struct named_filter_result *result, struct err *err)
 {
 	const struct named_profile *np = r->np;
@@ -243,14 +144,14 @@ static int run(struct filter_run *r, struct named_filter_result *result, struct 
 	judge_stacks(r);
 	/* The program's mapping stays the first. */
 	if (np->n_mappings > 1)
-		move_mapping(r, 1);
+		named_copy_mapping(&r->copy, 1);
 	for (uint32_t i = 0; i < np->n_samples; i++) {
 		if (!wanted(r, &np->samples[i])) {
 			result->dropped += np->samples[i].count;
 			continue;
 		}
 		result->kept += np->samples[i].count;
-		if (!move_sample(r, &np->samples[i]))
+		if (!named_copy_sample(&r->copy, np->samples[i]))
 			return err_set(err, -ENOMEM, "out of memory");
 	}
 	named_builder_copy_meta(r->b, &np->meta);

@@ -1,8 +1,6 @@
 #ifndef JS_CLOSED_CLOSED_H
 #define JS_CLOSED_CLOSED_H
 
-#include <sys/types.h>
-
 struct err;
 
 /*

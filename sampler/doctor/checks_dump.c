@@ -1,7 +1,6 @@
 #include "sampler/doctor/checks_target.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "jvm-bridge/attach/attach.h"

@@ -1,6 +1,5 @@
 #include "sampler/doctor/checks_target.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sampler/engine/engine.h"

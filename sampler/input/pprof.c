@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sampler/input/pprof_parse.h"
 #include "sampler/input/pprof_scan.h"

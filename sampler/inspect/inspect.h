@@ -2,7 +2,6 @@
 #define JS_INSPECT_INSPECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -2,10 +2,8 @@
 #define JS_MODEL_NAMED_PROFILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/model/walk.h"
 #include "symbolizer/base/strtab.h"
 
 /*

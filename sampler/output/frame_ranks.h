@@ -2,7 +2,6 @@
 #define JS_OUTPUT_FRAME_RANKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct named_profile;

@@ -2,7 +2,6 @@
 #define JS_OUTPUT_FRAME_TEXT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct named_line;
 struct named_profile;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/output/flat.h"

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "sampler/output/page.h"
 #include "sampler/output/page_data.h"

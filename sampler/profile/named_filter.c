@@ -4,7 +4,6 @@
 #include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"

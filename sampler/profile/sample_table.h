@@ -1,7 +1,6 @@
 #ifndef JS_PROFILE_SAMPLE_TABLE_H
 #define JS_PROFILE_SAMPLE_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/profile/profile.h"

@@ -1,7 +1,6 @@
 #ifndef JS_PROFILE_STACK_TABLE_H
 #define JS_PROFILE_STACK_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

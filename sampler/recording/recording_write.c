@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 #include "sampler/recording/dso_facts.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/store/day.h"
 #include "symbolizer/base/err.h"

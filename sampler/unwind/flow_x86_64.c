@@ -1,6 +1,5 @@
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/flow_insn.h"

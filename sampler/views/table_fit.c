@@ -1,6 +1,5 @@
 #include "sampler/views/table_fit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/output/columns.h"

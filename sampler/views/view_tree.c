@@ -1,6 +1,4 @@
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sampler/model/named_profile.h"
 #include "sampler/output/share.h"

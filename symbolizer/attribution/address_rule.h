@@ -2,7 +2,6 @@
 #define JS_ATTRIBUTION_ADDRESS_RULE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "symbolizer/attribution/attribution.h"

@@ -2,7 +2,6 @@
 #define JS_ATTRIBUTION_CHOICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "symbolizer/attribution/graph.h"

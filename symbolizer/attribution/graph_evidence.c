@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/base/vec.h"

@@ -1,7 +1,6 @@
 #ifndef JS_BASE_CLEANUP_H
 #define JS_BASE_CLEANUP_H
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

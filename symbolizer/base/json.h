@@ -2,7 +2,6 @@
 #define JS_BASE_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "symbolizer/base/sorted.h"

@@ -1,7 +1,6 @@
 #include "symbolizer/native/dso_record.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "symbolizer/native/dso_priv.h"

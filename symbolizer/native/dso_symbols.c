@@ -1,6 +1,5 @@
 #include <elf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "symbolizer/native/dso_plt.h"

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "symbolizer/base/budget.h"
-#include "symbolizer/native/dso_priv.h"
+#include "symbolizer/native/image.h"
 #include "symbolizer/target/arch.h"
 
 /* The other .debug_* sections (location lists, names, macros) are half of the bytes and say nothing about lines. */

@@ -1,3 +1,5 @@
+#include "symbolizer/native/image.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +8,6 @@
 #include <unistd.h>
 
 #include "symbolizer/base/cursor.h"
-#include "symbolizer/native/dso_priv.h"
 #include "symbolizer/target/arch.h"
 #include "symbolizer/target/target_file.h"
 

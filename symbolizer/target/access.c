@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

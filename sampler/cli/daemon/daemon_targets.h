@@ -1,7 +1,6 @@
 #ifndef JS_CLI_DAEMON_TARGETS_H
 #define JS_CLI_DAEMON_TARGETS_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "sampler/cli/options/cmd_docs.h"
 #include "sampler/cli/options/completion.h"

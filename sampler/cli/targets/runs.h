@@ -1,7 +1,6 @@
 #ifndef JS_CLI_RUNS_H
 #define JS_CLI_RUNS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

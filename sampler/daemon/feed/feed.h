@@ -1,7 +1,6 @@
 #ifndef JS_FEED_FEED_H
 #define JS_FEED_FEED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "sampler/daemon/host/keeping.h"

@@ -1,6 +1,5 @@
 /* Samples over time: of one method, by tier, by program or by label. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "sampler/daemon/http/answer.h"
 #include "sampler/daemon/http/answer_parts.h"

@@ -1,8 +1,6 @@
 #ifndef JS_HTTP_HTTP_H
 #define JS_HTTP_HTTP_H
 
-#include <stdint.h>
-
 struct captures;
 struct daemon_state;
 struct err;

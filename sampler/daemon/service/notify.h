@@ -1,7 +1,6 @@
 #ifndef JS_SERVICE_NOTIFY_H
 #define JS_SERVICE_NOTIFY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct err;

@@ -1,7 +1,6 @@
 #ifndef JS_WATCH_FEED_OUT_H
 #define JS_WATCH_FEED_OUT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sampler/closing/closing.h"
 #include "sampler/daemon/watch/feed_out.h"

@@ -2,7 +2,6 @@
 #define JS_WATCH_WHO_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

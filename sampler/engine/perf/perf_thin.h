@@ -2,7 +2,6 @@
 #define JS_ENGINE_PERF_THIN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

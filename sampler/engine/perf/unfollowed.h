@@ -1,7 +1,6 @@
 #ifndef JS_ENGINE_UNFOLLOWED_H
 #define JS_ENGINE_UNFOLLOWED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/base/u64map.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/hotspot/code/blob.h"
 #include "symbolizer/hotspot/code/code.h"

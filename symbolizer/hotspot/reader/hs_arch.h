@@ -1,7 +1,6 @@
 #ifndef JS_HOTSPOT_HS_ARCH_H
 #define JS_HOTSPOT_HS_ARCH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*

@@ -1,7 +1,6 @@
 #include "symbolizer/hotspot/reader/hs_layout.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "symbolizer/base/buf.h"

@@ -1,7 +1,6 @@
 #ifndef JS_NATIVE_CFI_EXPR_H
 #define JS_NATIVE_CFI_EXPR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "symbolizer/native/cfi/cfi_row.h"

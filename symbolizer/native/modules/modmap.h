@@ -1,7 +1,6 @@
 #ifndef JS_NATIVE_MODMAP_H
 #define JS_NATIVE_MODMAP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct budget;

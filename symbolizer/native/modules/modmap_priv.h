@@ -3,7 +3,6 @@
 
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/native/modules/modmap.h"
 
 /* A file that was mapped executable under a certain path. Its index in `modules` + 1 is the dso id. */
 struct module {

@@ -91,7 +91,7 @@ static int open_alt(struct dso *d, struct lines *l, bool map, uint64_t *bytes)
 		return 0;
 	if (len < 0 || dso_open_alt(d, name, id, (size_t)len, &l->alt_file) < 0)
 		return -ENOENT;
-	r = dwarf_image_open(&l->alt_file, d->budget, map, &l->alt_image, bytes);
+	r = dwarf_image_open(&l->alt_file, d->budget, DWARF_LINES, map, &l->alt_image, bytes);
 	if (r < 0)
 		return r;
 	l->alt = begin(&l->alt_image);
@@ -174,7 +174,7 @@ static int open_in(struct dso *d, struct image *im, bool map, struct lines **ret
 		l->alt_file.fd = -1;
 		l->answers_are_copied = map;
 		l->heap = heap_in_use();
-		r = dwarf_image_open(im, d->budget, map, &l->image, bytes);
+		r = dwarf_image_open(im, d->budget, DWARF_LINES, map, &l->image, bytes);
 	}
 	if (r == 0)
 		r = (l->dw = begin(&l->image)) ? 0 : -EINVAL;

@@ -12,14 +12,9 @@
 #include "symbolizer/native/image.h"
 #include "symbolizer/target/arch.h"
 
-/* The other .debug_* sections (location lists, names, macros) are half of the bytes and say nothing about lines. */
-static const char *const wanted[] = {"debug_info",        "debug_abbrev",    "debug_line",   "debug_line_str",
-				     "debug_str",         "debug_addr",      "debug_ranges", "debug_rnglists",
-				     "debug_str_offsets", "gnu_debugaltlink"};
-
 enum {
-	N_WANTED = sizeof(wanted) / sizeof(wanted[0]),
-	N_SECTIONS = N_WANTED + 2, /* with the null section and the section names */
+	MAX_WANTED = 10,
+	MAX_SECTIONS = MAX_WANTED + 2, /* with the null section and the section names */
 	NAME_SIZE = 20,
 	PAGE = 4096,
 	CHUNK = 64 << 10,
@@ -28,6 +23,23 @@ enum {
 };
 /* Mapped pages of a file cost less than private memory, so their limit is higher. */
 #define MAPPED_MAX (UINT64_C(1) << 30)
+
+/* The sections of each use; without the first, there is nothing to read. */
+static const struct use {
+	const char *names[MAX_WANTED];
+	unsigned n;
+	uint64_t most; /* private memory, in bytes */
+	unsigned times; /* bytes of the budget for one of these */
+} uses[] = {
+	/* The other .debug_* sections (location lists, names, macros) are half of the bytes and say nothing about lines. */
+	[DWARF_LINES] = {{"debug_info", "debug_abbrev", "debug_line", "debug_line_str", "debug_str", "debug_addr",
+			  "debug_ranges", "debug_rnglists", "debug_str_offsets", "gnu_debugaltlink"},
+			 10,
+			 UINT64_MAX,
+			 1},
+	/* libdw keeps some hundred bytes for each entry, which has at least 24 bytes. */
+	[DWARF_FRAMES] = {{"debug_frame"}, 1, 16 << 20, 7},
+};
 
 /* A section's place in the file and in the image. */
 struct dwarf_section {
@@ -38,7 +50,8 @@ struct dwarf_section {
 
 struct plan {
 	struct image *im;
-	struct dwarf_section part[N_WANTED];
+	const struct use *use;
+	struct dwarf_section part[MAX_WANTED];
 	uint64_t len, own, mapped; /* length of the image; private memory in it; mapped pages of the file */
 };
 
@@ -105,14 +118,15 @@ static uint64_t lead_of(const struct dwarf_section *p)
 	return p->mapped ? p->from % PAGE : 0;
 }
 
-static int plan_make(struct plan *pl, struct image *im, bool map)
+static int plan_make(struct plan *pl, bool map)
 {
-	pl->im = im;
+	struct image *im = pl->im;
+
 	pl->len = pl->own = PAGE; /* headers and names */
-	for (unsigned i = 0; i < N_WANTED; i++) {
+	for (unsigned i = 0; i < pl->use->n; i++) {
 		struct dwarf_section *p = &pl->part[i];
 
-		if (!find_part(im, wanted[i], p))
+		if (!find_part(im, pl->use->names[i], p))
 			return -EINVAL;
 		if (!p->len)
 			continue;
@@ -188,7 +202,8 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 {
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)base;
 	Elf64_Shdr *sh = (Elf64_Shdr *)(void *)(base + sizeof(*eh));
-	char *names = (char *)(sh + N_SECTIONS);
+	unsigned n = pl->use->n;
+	char *names = (char *)(sh + n + 2);
 	uint32_t at = 1;
 
 	memcpy(eh->e_ident, ELFMAG, SELFMAG);
@@ -201,32 +216,32 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 	eh->e_ehsize = sizeof(*eh);
 	eh->e_shoff = sizeof(*eh);
 	eh->e_shentsize = sizeof(*sh);
-	eh->e_shnum = N_SECTIONS;
-	eh->e_shstrndx = N_SECTIONS - 1;
-	for (unsigned i = 0; i < N_WANTED; i++) {
+	eh->e_shnum = (Elf64_Half)(n + 2);
+	eh->e_shstrndx = (Elf64_Half)(n + 1);
+	for (unsigned i = 0; i < n; i++) {
 		const struct dwarf_section *p = &pl->part[i];
-		uint64_t len = p->len && is_strings(wanted[i]) ? terminated(base + p->at, p->len) : p->len;
+		uint64_t len = p->len && is_strings(pl->use->names[i]) ? terminated(base + p->at, p->len) : p->len;
 
 		sh[i + 1] = (Elf64_Shdr){.sh_name = at,
 					 .sh_type = len ? SHT_PROGBITS : SHT_NOBITS,
 					 .sh_offset = p->at,
 					 .sh_size = len,
 					 .sh_addralign = 1};
-		at += (uint32_t)sprintf(names + at, ".%s", wanted[i]) + 1;
+		at += (uint32_t)sprintf(names + at, ".%s", pl->use->names[i]) + 1;
 	}
-	sh[N_SECTIONS - 1] = (Elf64_Shdr){.sh_name = 0,
+	sh[n + 1] = (Elf64_Shdr){.sh_name = 0,
 					  .sh_type = SHT_STRTAB,
 					  .sh_addralign = 1,
 					  .sh_offset = (uint64_t)(names - (char *)base),
 					  .sh_size = at};
 }
-_Static_assert(sizeof(Elf64_Ehdr) + N_SECTIONS * (sizeof(Elf64_Shdr) + NAME_SIZE) < PAGE, "one page of headers");
+_Static_assert(sizeof(Elf64_Ehdr) + MAX_SECTIONS * (sizeof(Elf64_Shdr) + NAME_SIZE) < PAGE, "one page of headers");
 
 static int fill(struct plan *pl, struct dwarf_image *di)
 {
 	int r = mprotect(di->base, PAGE, PROT_READ | PROT_WRITE) < 0 ? -errno : 0;
 
-	for (unsigned i = 0; r == 0 && i < N_WANTED; i++)
+	for (unsigned i = 0; r == 0 && i < pl->use->n; i++)
 		if (pl->part[i].len)
 			r = place_part(pl, &pl->part[i], di->base, di->budget);
 	if (r < 0)
@@ -237,18 +252,19 @@ static int fill(struct plan *pl, struct dwarf_image *di)
 	return di->elf ? 0 : -EINVAL;
 }
 
-int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret, uint64_t *ret_bytes)
+int dwarf_image_open(struct image *im, struct budget *b, enum dwarf_use use, bool map, struct dwarf_image *ret,
+		     uint64_t *ret_bytes)
 {
-	struct plan pl = {0};
-	int r = plan_make(&pl, im, map);
+	struct plan pl = {.im = im, .use = &uses[use]};
+	int r = plan_make(&pl, map);
 
 	*ret = (struct dwarf_image){.budget = b};
 	*ret_bytes = pl.own + pl.mapped;
 	if (r < 0)
 		return r;
-	if (pl.mapped > MAPPED_MAX || !budget_take(b, pl.own))
+	if (pl.mapped > MAPPED_MAX || pl.own > pl.use->most || !budget_take(b, pl.own * pl.use->times))
 		return -E2BIG;
-	ret->held = pl.own;
+	ret->held = pl.own * pl.use->times;
 	ret->len = pl.len;
 	ret->base = mmap(NULL, pl.len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (ret->base == MAP_FAILED) {

@@ -8,10 +8,13 @@
 struct budget;
 struct image;
 
+/* What is read: source positions, or call frame information that is not loaded (.debug_frame). */
+enum dwarf_use { DWARF_LINES, DWARF_FRAMES };
+
 /*
- * The DWARF sections of a file that source positions need, as an ELF image in memory. With the file itself, libdw would
- * read all sections, decompress any amount, and trust string tables to end with a NUL. Here sizes are checked, and
- * taken from the budget, before anything is read.
+ * The DWARF sections of a file that are needed for one use, as an ELF image in memory. With the file itself, libdw
+ * would read all sections, decompress any amount, and trust string tables to end with a NUL. Here sizes are checked,
+ * and taken from the budget, before anything is read.
  */
 struct dwarf_image {
 	Elf *elf; /* NULL: none */
@@ -26,7 +29,8 @@ struct dwarf_image {
  * is truncated meanwhile, this raises SIGBUS, so it is for expendable processes only. -ENOENT: no DWARF there, -E2BIG:
  * beyond the budget (*ret_bytes: the size needed), -ETIME: out of time, -EINVAL: malformed.
  */
-int dwarf_image_open(struct image *im, struct budget *b, bool map, struct dwarf_image *ret, uint64_t *ret_bytes);
+int dwarf_image_open(struct image *im, struct budget *b, enum dwarf_use use, bool map, struct dwarf_image *ret,
+		     uint64_t *ret_bytes);
 void dwarf_image_close(struct dwarf_image *di);
 
 #endif

@@ -45,9 +45,8 @@ static bool op_constant(const Dwarf_Op *op, int64_t *ret)
 static int64_t branch_target(const Dwarf_Op *ops, size_t n, const Dwarf_Op *branch)
 {
 	uint64_t offset = branch->offset + 3 + (uint64_t)(int64_t)(int16_t)branch->number;
-	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (ops[i].offset == offset && ops[i].atom != DW_OP_call_frame_cfa)
 			return (int64_t)i;
 	return offset == ops[n - 1].offset + 1 ? (int64_t)n : -1;
@@ -74,13 +73,12 @@ static bool op_convert(const Dwarf_Op *ops, size_t n, const Dwarf_Op *op, struct
 static int add_expr(struct reader *r, const Dwarf_Op *ops, size_t n)
 {
 	struct cfi_exprs *e = r->exprs;
-	size_t i;
 
 	if (!n || e->n >= CFI_MAX_EXPRS || n > (size_t)(CFI_MAX_OPS - e->n_ops))
 		return -ENOENT;
 	e->start[e->n] = e->n_ops;
 	e->len[e->n] = (uint16_t)n;
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!op_convert(ops, n, &ops[i], &e->op[e->n_ops + i]))
 			return -ENOENT;
 	e->n_ops = (uint16_t)(e->n_ops + n);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/strtab.h"
@@ -79,11 +80,11 @@ void dso_refuse(struct dso *d, uint64_t bytes, const char *what)
 static int load_segments(struct dso *d)
 {
 	Elf64_Phdr *ph = elf64_getphdr(d->main.elf);
-	size_t n = 0, i;
+	size_t n = 0;
 
 	if (!ph || elf_getphdrnum(d->main.elf, &n) < 0)
 		return 0;
-	for (i = 0; i < n && d->segments.n < SEGMENTS_MAX; i++) {
+	for (size_t i = 0; i < n && d->segments.n < SEGMENTS_MAX; i++) {
 		struct dso_segment s = {ph[i].p_offset, ph[i].p_vaddr, ph[i].p_filesz, ph[i].p_memsz, ph[i].p_flags};
 
 		if (ph[i].p_type == PT_LOAD && !vec_push(&d->segments, s))
@@ -92,64 +93,49 @@ static int load_segments(struct dso *d)
 	return 0;
 }
 
-static int finish_open(struct dso *d, struct dso **ret)
+/* r: how opening the image ended. The dso is closed if that or the rest fails. */
+static int finish_open(struct dso *d, int r, struct dso **ret, struct err *err)
 {
-	int r = load_segments(d);
-
-	if (r < 0) {
-		dso_close(d);
-		return r;
+	if (r == 0)
+		r = load_segments(d);
+	if (r == 0) {
+		d->build_id_len = image_build_id(&d->main, d->build_id, sizeof(d->build_id));
+		*ret = d;
+		return 0;
 	}
-	d->build_id_len = image_build_id(&d->main, d->build_id, sizeof(d->build_id));
-	*ret = d;
-	return 0;
+	err_set(err, r,
+		r == -E2BIG  ? "%s: its tables are too large" :
+		r == -ENOMEM ? "%s: out of memory" :
+			       "%s: not a 64-bit x86-64 ELF file",
+		d->path);
+	dso_close(d);
+	return r;
 }
 
 int dso_open_fd(int fd, const char *path, struct budget *b, struct dso **ret, struct err *err)
 {
 	struct dso *d = dso_new(path, b);
-	int r;
 
-	if (!d) {
-		close(fd);
-		return err_set(err, -ENOMEM, "%s: out of memory", path);
-	}
-	r = image_open_fd(&d->main, fd, b);
-	if (r < 0) {
-		dso_close(d);
-		return err_set(err, r,
-			       r == -E2BIG ? "%s: its tables are too large" : "%s: not a 64-bit x86-64 ELF file", path);
-	}
-	r = finish_open(d, ret);
-	return r < 0 ? err_set(err, r, "%s: out of memory", path) : 0;
+	if (d)
+		return finish_open(d, image_open_fd(&d->main, fd, b), ret, err);
+	close(fd);
+	return err_set(err, -ENOMEM, "%s: out of memory", path);
 }
 
 int dso_open_mem(struct mem *mem, uint64_t start, uint64_t end, const char *name, struct dso **ret, struct err *err)
 {
-	uint8_t *bytes;
+	CLEANUP(free_at_exit) uint8_t *bytes = NULL;
 	struct dso *d;
-	int r;
 
 	if (end <= start || end - start > MEM_IMAGE_MAX)
 		return err_set(err, -EFBIG, "%s: not an image of at most 64 KiB", name);
 	bytes = malloc(end - start);
-	d = bytes ? dso_new(name, NULL) : NULL;
-	if (!d) {
-		free(bytes);
-		return err_set(err, -ENOMEM, "%s: out of memory", name);
-	}
-	if (!mem_read(mem, start, bytes, end - start)) {
-		free(bytes);
-		dso_close(d);
+	if (bytes && !mem_read(mem, start, bytes, end - start))
 		return err_set(err, -EFAULT, "%s: cannot read it from memory", name);
-	}
-	r = image_open_bytes(&d->main, bytes, end - start, NULL);
-	if (r < 0) {
-		dso_close(d);
-		return err_set(err, r, "%s: not a 64-bit x86-64 ELF image", name);
-	}
-	r = finish_open(d, ret);
-	return r < 0 ? err_set(err, r, "%s: out of memory", name) : 0;
+	d = bytes ? dso_new(name, NULL) : NULL;
+	if (!d)
+		return err_set(err, -ENOMEM, "%s: out of memory", name);
+	return finish_open(d, image_open_bytes(&d->main, take_ptr(bytes), end - start, NULL), ret, err);
 }
 
 void dso_close(struct dso *d)
@@ -235,9 +221,7 @@ static bool segment_covers(const struct dso_segment *s, uint64_t offset, bool pa
 
 static const struct dso_segment *find_segment(const struct dso *d, uint64_t offset, bool exec, bool pages)
 {
-	size_t i;
-
-	for (i = 0; i < d->segments.n; i++) {
+	for (size_t i = 0; i < d->segments.n; i++) {
 		const struct dso_segment *s = &d->segments.v[i];
 
 		if ((!exec || (s->flags & PF_X)) && segment_covers(s, offset, pages))
@@ -248,14 +232,10 @@ static const struct dso_segment *find_segment(const struct dso *d, uint64_t offs
 
 bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret)
 {
-	const struct dso_segment *s = find_segment(d, offset, true, true);
+	const struct dso_segment *s = NULL;
 
-	if (!s)
-		s = find_segment(d, offset, true, false);
-	if (!s)
-		s = find_segment(d, offset, false, true);
-	if (!s)
-		s = find_segment(d, offset, false, false);
+	for (int i = 0; i < 4 && !s; i++)
+		s = find_segment(d, offset, i < 2, i % 2 == 0);
 	if (!s)
 		return false;
 	*ret = s->vaddr + (offset - s->offset);

@@ -19,12 +19,12 @@ enum { PATH_SIZE = 4096, XZ_MEMORY = 80 << 20 /* xz -9 takes 65 MB */, XZ_STEP =
 
 static bool build_id_path(const uint8_t *id, size_t len, char *dst, size_t size)
 {
-	size_t i, n;
+	size_t n;
 
 	if (len < 2 || size < sizeof(DEBUG_ROOT "/.build-id/xx/.debug") + 2 * len)
 		return false;
 	n = (size_t)snprintf(dst, size, DEBUG_ROOT "/.build-id/%02x/", id[0]);
-	for (i = 1; i < len; i++)
+	for (size_t i = 1; i < len; i++)
 		n += (size_t)snprintf(dst + n, size - n, "%02x", id[i]);
 	snprintf(dst + n, size - n, ".debug");
 	return true;
@@ -114,11 +114,10 @@ static bool find_by_link(struct dso *d)
 	char name[256], path[PATH_SIZE];
 	const char *slash = strrchr(d->path, '/');
 	uint32_t crc;
-	size_t i;
 
 	if (!slash || slash - d->path > PATH_SIZE / 2 || !read_debuglink(d, name, sizeof(name), &crc))
 		return false;
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), form[i], root[i], (int)(slash - d->path), d->path, name);
 		if (try_fd(d, d->debug_open(d->debug_ctx, path), &crc, &d->debug))
 			return true;
@@ -140,9 +139,9 @@ struct image *dso_debug_image(struct dso *d)
 int dso_open_alt(struct dso *d, const char *name, const uint8_t *id, size_t id_len, struct image *ret)
 {
 	char path[PATH_SIZE];
-	int i, fd = -1;
+	int fd = -1;
 
-	for (i = 0; i < 3 && d->debug_open; i++) {
+	for (int i = 0; i < 3 && d->debug_open; i++) {
 		if (i == 0)
 			snprintf(path, sizeof(path), "%s", name);
 		else if (!build_id_path(id, id_len, path, sizeof(path)))

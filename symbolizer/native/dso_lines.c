@@ -320,9 +320,9 @@ static bool walk_children(struct scope_walk *w, Dwarf_Die *parent)
 /* From the innermost scope outwards: the position in a function is where it calls the next inner one. */
 static size_t fill_scopes(Dwarf_Die *unit, struct scope_walk *w, struct dso_line at, struct dso_line *ret, size_t max)
 {
-	size_t n = 0, i;
+	size_t n = 0;
 
-	for (i = w->n; i-- > 0 && n < max;) {
+	for (size_t i = w->n; i-- > 0 && n < max;) {
 		int tag = dwarf_tag(&w->found[i]);
 
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
@@ -379,9 +379,9 @@ bool lines_too_large(const struct lines *l)
 
 static size_t recorded_lines(const struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
-	size_t i, n = 0;
+	size_t n = 0;
 
-	for (i = 0; i < d->recorded_lines.n && n < max; i++)
+	for (size_t i = 0; i < d->recorded_lines.n && n < max; i++)
 		if (d->recorded_lines.v[i].vaddr == vaddr)
 			ret[n++] = d->recorded_lines.v[i].line;
 	return n;

@@ -35,10 +35,7 @@ struct dso_plt {
 		const uint8_t *bytes;
 	} sections[3];
 	unsigned n_sections;
-	const uint8_t *symbols; /* .dynsym */
-	size_t n_symbols;
-	const char *strings;
-	size_t strings_len; /* up to the last NUL */
+	struct image_symbols symbols; /* .dynsym */
 };
 
 static int compare_slot(const void *a, const void *b)
@@ -96,25 +93,6 @@ static void read_code(struct dso *d, struct dso_plt *p)
 	}
 }
 
-static void read_symbols(struct dso *d, struct dso_plt *p)
-{
-	Elf64_Shdr sh;
-	Elf_Scn *scn = image_section(&d->main, ".dynsym", &sh), *str;
-	Elf_Data *table = scn ? image_section_data(&d->main, scn, IMAGE_MAX_SYMBOLS * sizeof(Elf64_Sym)) : NULL;
-	Elf_Data *strings;
-	const char *last;
-
-	str = table ? elf_getscn(d->main.elf, sh.sh_link) : NULL;
-	strings = str ? image_section_data(&d->main, str, IMAGE_MAX_TABLE) : NULL;
-	last = strings ? memrchr(strings->d_buf, 0, strings->d_size) : NULL;
-	if (!last)
-		return;
-	p->symbols = table->d_buf;
-	p->n_symbols = table->d_size / sizeof(Elf64_Sym);
-	p->strings = strings->d_buf;
-	p->strings_len = (size_t)(last - p->strings) + 1;
-}
-
 static struct dso_plt *plt_get(struct dso *d)
 {
 	if (d->plt || d->plt_tried || !d->main.elf)
@@ -126,7 +104,7 @@ static struct dso_plt *plt_get(struct dso *d)
 	read_code(d, d->plt);
 	if (!d->plt->n_sections)
 		return d->plt;
-	read_symbols(d, d->plt);
+	image_symbols(&d->main, SHT_DYNSYM, &d->plt->symbols);
 	read_relocations(d, d->plt, ".rela.plt", true);
 	read_relocations(d, d->plt, ".rela.dyn", false);
 	vec_trim(&d->plt->relocations);
@@ -176,10 +154,10 @@ static const char *relocation_name(struct dso *d, const struct dso_plt *p, const
 		s = symbol_table_find(&d->symbols, r->function);
 		return s && s->start == r->function ? s->name : NULL;
 	}
-	if (r->symbol >= p->n_symbols)
+	if (r->symbol >= p->symbols.n)
 		return NULL;
-	memcpy(&sym, p->symbols + r->symbol * sizeof(sym), sizeof(sym));
-	return sym.st_name && sym.st_name < p->strings_len ? p->strings + sym.st_name : NULL;
+	memcpy(&sym, p->symbols.table + r->symbol * sizeof(sym), sizeof(sym));
+	return sym.st_name && sym.st_name < p->symbols.names_len ? p->symbols.names + sym.st_name : NULL;
 }
 
 /* Stubs are 16 bytes long, or 8 if they consist only of the jump, without push or endbr64. */

@@ -12,9 +12,7 @@ static char *copy_string(struct dso *d, const char *s)
 
 static bool load_rows(struct dso *d, const struct dso_record *rec)
 {
-	size_t i;
-
-	for (i = 0; i < rec->n_rows; i++) {
+	for (size_t i = 0; i < rec->n_rows; i++) {
 		uint32_t row = row_cache_intern(d, rec->rows[i].row);
 
 		/* An invalid row counts as missing. */
@@ -26,9 +24,7 @@ static bool load_rows(struct dso *d, const struct dso_record *rec)
 
 static bool load_symbols(struct dso *d, const struct dso_record *rec)
 {
-	size_t i;
-
-	for (i = 0; i < rec->n_symbols; i++) {
+	for (size_t i = 0; i < rec->n_symbols; i++) {
 		const struct dso_symbol *from = &rec->symbols[i];
 		struct symbol s = {from->vaddr, from->vaddr + from->size, .rank = SYMBOL_SIZED};
 
@@ -45,9 +41,7 @@ static bool load_symbols(struct dso *d, const struct dso_record *rec)
 
 static bool load_names(struct dso *d, const struct dso_record *rec)
 {
-	size_t i;
-
-	for (i = 0; i < rec->n_names; i++) {
+	for (size_t i = 0; i < rec->n_names; i++) {
 		char *name = copy_string(d, rec->names[i].name);
 
 		if (!name || !name_index_add(&d->dynamic_names, name, rec->names[i].vaddr, rec->names[i].size))
@@ -58,9 +52,7 @@ static bool load_names(struct dso *d, const struct dso_record *rec)
 
 static bool load_lines(struct dso *d, const struct dso_record *rec)
 {
-	size_t i;
-
-	for (i = 0; i < rec->n_lines; i++) {
+	for (size_t i = 0; i < rec->n_lines; i++) {
 		struct dso_record_line l = rec->lines[i];
 
 		if (l.line.function && !(l.line.function = copy_string(d, l.line.function)))
@@ -75,12 +67,10 @@ static bool load_lines(struct dso *d, const struct dso_record *rec)
 
 static bool load_identity(struct dso *d, const struct dso_record *rec)
 {
-	size_t i;
-
 	d->build_id_len = rec->build_id_len < sizeof(d->build_id) ? rec->build_id_len : sizeof(d->build_id);
 	if (d->build_id_len)
 		memcpy(d->build_id, rec->build_id, d->build_id_len);
-	for (i = 0; i < rec->n_segments; i++)
+	for (size_t i = 0; i < rec->n_segments; i++)
 		if (!vec_push(&d->segments, rec->segments[i]))
 			return false;
 	return true;

@@ -18,12 +18,11 @@ static const struct cfi_exprs *intern_exprs(struct dso *d, const struct cfi_expr
 {
 	struct row_cache *c = &d->rows;
 	struct cfi_exprs *copy;
-	size_t i;
 
-	for (i = 0; i < c->exprs.n; i++)
+	for (size_t i = 0; i < c->exprs.n; i++)
 		if (!memcmp(c->exprs.v[i], exprs, sizeof(*exprs)))
 			return c->exprs.v[i];
-	copy = i < MAX_EXPRS ? arena_copy(&d->arena, exprs, sizeof(*exprs)) : NULL;
+	copy = c->exprs.n < MAX_EXPRS ? arena_copy(&d->arena, exprs, sizeof(*exprs)) : NULL;
 	return copy && vec_push(&c->exprs, copy) ? copy : NULL;
 }
 
@@ -43,14 +42,12 @@ static void copy_clean(struct cfi_row *dst, const struct cfi_row *src)
 
 static void copy_clean_exprs(struct cfi_exprs *dst, const struct cfi_exprs *src)
 {
-	unsigned i;
-
 	memset(dst, 0, sizeof(*dst));
 	dst->n = src->n <= CFI_MAX_EXPRS ? src->n : CFI_MAX_EXPRS;
 	dst->n_ops = src->n_ops <= CFI_MAX_OPS ? src->n_ops : CFI_MAX_OPS;
 	memcpy(dst->start, src->start, dst->n * sizeof(dst->start[0]));
 	memcpy(dst->len, src->len, dst->n * sizeof(dst->len[0]));
-	for (i = 0; i < dst->n_ops; i++) {
+	for (unsigned i = 0; i < dst->n_ops; i++) {
 		dst->op[i].op = src->op[i].op;
 		dst->op[i].value = src->op[i].value;
 	}

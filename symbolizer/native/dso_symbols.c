@@ -26,11 +26,11 @@ struct loader {
 
 static int load_code_sections(struct image *im, struct code_sections *ret)
 {
-	size_t n = 0, i;
+	size_t n = 0;
 
 	if (elf_getshdrnum(im->elf, &n) < 0)
 		return -ENOENT;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		Elf_Scn *scn = elf_getscn(im->elf, i);
 		Elf64_Shdr *sh = scn ? elf64_getshdr(scn) : NULL;
 		struct section_span span = {0, 0};

@@ -255,10 +255,10 @@ size_t image_build_id(struct image *im, uint8_t *dst, size_t max)
 {
 	Elf64_Phdr *ph = elf64_getphdr(im->elf);
 	Elf_Scn *scn = NULL;
-	size_t n = 0, i, len = 0;
+	size_t n = 0, len = 0;
 
 	if (ph && elf_getphdrnum(im->elf, &n) == 0)
-		for (i = 0; i < n && !len; i++)
+		for (size_t i = 0; i < n && !len; i++)
 			if (ph[i].p_type == PT_NOTE)
 				len = build_id_at(im, ph[i].p_offset, ph[i].p_filesz, dst, max);
 	/* The program headers of a separate debug file do not describe it, so use section headers. */

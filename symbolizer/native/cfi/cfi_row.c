@@ -12,11 +12,9 @@ enum { SAVE_AREA_MAX = 192 };
 
 static bool exprs_valid(const struct cfi_exprs *e)
 {
-	unsigned i;
-
 	if (e->n > CFI_MAX_EXPRS || e->n_ops > CFI_MAX_OPS)
 		return false;
-	for (i = 0; i < e->n; i++)
+	for (unsigned i = 0; i < e->n; i++)
 		if (e->start[i] > e->n_ops || e->len[i] > e->n_ops - e->start[i])
 			return false;
 	return true;

@@ -45,17 +45,15 @@ int modmap_open(struct proc *proc, struct maps *maps, struct mem *mem, struct bu
 
 void modmap_close(struct modmap *m)
 {
-	size_t i;
-
 	if (!m)
 		return;
 	lines_child_free(m->lines_child);
-	for (i = 0; i < m->modules.n; i++) {
+	for (size_t i = 0; i < m->modules.n; i++) {
 		module_close(m, m->modules.v[i]);
 		free(m->modules.v[i]->path);
 		free(m->modules.v[i]);
 	}
-	for (i = 0; i < m->records.n; i++)
+	for (size_t i = 0; i < m->records.n; i++)
 		dso_close(m->records.v[i]);
 	vec_done(&m->modules);
 	vec_done(&m->records);
@@ -80,10 +78,8 @@ int modmap_add_record(struct modmap *m, const char *path, const struct dso_recor
 
 void modmap_set_tap(struct modmap *m, const struct dso_tap *tap)
 {
-	size_t i;
-
 	m->tap = tap;
-	for (i = 0; i < m->modules.n; i++)
+	for (size_t i = 0; i < m->modules.n; i++)
 		if (m->modules.v[i]->dso)
 			dso_set_tap(m->modules.v[i]->dso, tap);
 }
@@ -141,13 +137,13 @@ static uint32_t module_of(struct modmap *m, const struct mapping *map)
 
 static void rebuild(struct modmap *m)
 {
-	size_t i, n = maps_count(m->maps);
+	size_t n = maps_count(m->maps);
 
 	m->generation = maps_generation(m->maps);
 	m->built = true;
 	m->last = 0;
 	m->spans.n = 0;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct mapping *map = maps_at(m->maps, i);
 		struct span s = {map->start, map->end, map->offset, 0};
 
@@ -276,10 +272,9 @@ static bool last_component_is(const char *path, const char *name)
 int modmap_find_dso(struct modmap *m, const char *name, uint32_t *ret_id, uint64_t *ret_bias)
 {
 	int r = -ENOENT;
-	size_t i;
 
 	follow_maps(m);
-	for (i = 0; i < m->spans.n; i++) {
+	for (size_t i = 0; i < m->spans.n; i++) {
 		const struct span *s = &m->spans.v[i];
 		const struct module *mod = module_get(m, s->module);
 		struct modmap_hit hit;

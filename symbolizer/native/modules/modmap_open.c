@@ -23,9 +23,8 @@ bool path_is_anonymous(const char *path)
 {
 	static const char *const prefix[] = {
 		"//anon", "/dev/zero", "/SYSV", "anon_inode:", "/anon_hugepage", "[anon", "[heap", "[stack"};
-	size_t i;
 
-	for (i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
 		if (starts_with(path, prefix[i]))
 			return true;
 	return !*path;
@@ -39,9 +38,7 @@ static bool path_is_shared_memory(const char *path)
 
 static struct dso *take_record(struct modmap *m, const char *path)
 {
-	size_t i;
-
-	for (i = 0; i < m->records.n; i++) {
+	for (size_t i = 0; i < m->records.n; i++) {
 		struct dso *d = m->records.v[i];
 
 		if (d && !strcmp(dso_path(d), path)) {

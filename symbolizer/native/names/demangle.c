@@ -98,10 +98,9 @@ static const char *skip_operator(const char *p)
 {
 	static const char *const symbols[] = {
 		"()", "[]", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>", "<=", ">=", "<", ">"};
-	size_t i;
 
 	p += strlen("operator");
-	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
 		if (!strncmp(p, symbols[i], strlen(symbols[i])))
 			return p + strlen(symbols[i]);
 	while (*p && *p != '(') {
@@ -208,9 +207,8 @@ static bool is_special(const char *s)
 					     "transaction clone ",
 					     "non-transaction clone ",
 					     "template parameter object "};
-	size_t i;
 
-	for (i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
 		if (!strncmp(s, prefix[i], strlen(prefix[i])))
 			return true;
 	return false;
@@ -219,11 +217,11 @@ static bool is_special(const char *s)
 /* "core::ptr::drop_in_place::h0123456789abcdef": rustc's legacy mangling ends in a hash. */
 static bool cut_rust_hash(char *s)
 {
-	size_t n = strlen(s), i;
+	size_t n = strlen(s);
 
 	if (n < 20 || strncmp(s + n - 19, "::h", 3))
 		return false;
-	for (i = n - 16; i < n; i++)
+	for (size_t i = n - 16; i < n; i++)
 		if (!isxdigit((unsigned char)s[i]) || isupper((unsigned char)s[i]))
 			return false;
 	s[n - 19] = 0;

@@ -139,10 +139,10 @@ static bool parse_lines(struct kallsyms *k, bool at_end)
 /* Keeps the best symbol of each address. */
 static void sort_and_merge(struct kallsyms *k)
 {
-	size_t i, n = 0;
+	size_t n = 0;
 
 	address_sort(k->syms.v, k->syms.n, sizeof(*k->syms.v));
-	for (i = 0; i < k->syms.n; i++) {
+	for (size_t i = 0; i < k->syms.n; i++) {
 		struct ksym s = k->syms.v[i];
 
 		if (!n || k->syms.v[n - 1].addr != s.addr)

@@ -47,9 +47,9 @@ static void settle(struct symbol_table *t)
 {
 	struct symbol *v = t->syms.v;
 	uint64_t covered = 0; /* highest end of a sized symbol so far */
-	size_t i, next, n = 0;
+	size_t next, n = 0;
 
-	for (i = 0; i < t->syms.n; i = next) {
+	for (size_t i = 0; i < t->syms.n; i = next) {
 		bool sized;
 
 		next = best_first(v, i, t->syms.n);

@@ -249,6 +249,26 @@ void profile_time(struct profile *p, uint64_t time_ns)
 		p->last_slice = p->slice;
 }
 
+/* Adds to the sample of a stack, and returns the stack that has taken it. The totals are up to the caller. */
+static uint32_t add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, uint32_t stack, uint64_t count,
+		    uint64_t weight)
+{
+	struct profile_sample *s = sample_place(p, (struct profile_sample){
+							   .stack = stack,
+							   .pid = pid,
+							   .tid = p->o.threads ? tid : 0,
+							   .state = p->o.states ? state : 0,
+							   .slice = p->slice,
+						   });
+
+	if (s == &p->spill && !s->count)
+		s->pid = pid;
+	s->count += count;
+	s->weight += weight;
+	share(p, profile_bytes(p));
+	return s->stack;
+}
+
 uint32_t profile_add(struct profile *p, pid_t pid, pid_t tid, enum thread_state state, const struct walk *w,
 		     uint64_t weight)
 {
@@ -260,47 +280,17 @@ uint32_t profile_add_times(struct profile *p, pid_t pid, pid_t tid, enum thread_
 {
 	enum quality q = walk_quality(w);
 	struct stack_keys k = walk_keys(p, w, q);
-	struct profile_sample *s, wanted = {
-					  .stack = stack_of(p, &k),
-					  .pid = pid,
-					  .tid = p->o.threads ? tid : 0,
-					  .state = p->o.states ? state : 0,
-					  .slice = p->slice,
-				  };
+	uint32_t stack = add(p, pid, tid, state, stack_of(p, &k), times, weight);
 
-	s = sample_place(p, wanted);
-	if (s == &p->spill && !s->count)
-		s->pid = pid;
-	s->count += times;
-	s->weight += weight;
 	p->totals.weight += weight;
 	p->totals.truncated += is_deeper(p, w) ? times : 0;
-	count(&p->totals, w, q, s->stack == LIMIT_STACK, times);
-	share(p, profile_bytes(p));
-	return s->stack;
-}
-
-/* Counts it like a sample of a running thread, but not in the totals. */
-static void add_uncounted(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
-{
-	struct profile_sample *s = sample_place(p, (struct profile_sample){
-							   .stack = stack,
-							   .pid = pid,
-							   .tid = p->o.threads ? tid : 0,
-							   .state = p->o.states ? THREAD_RUNNING : 0,
-							   .slice = p->slice,
-						   });
-
-	if (s == &p->spill && !s->count)
-		s->pid = pid;
-	s->count += count;
-	s->weight += weight;
-	share(p, profile_bytes(p));
+	count(&p->totals, w, q, stack == LIMIT_STACK, times);
+	return stack;
 }
 
 void profile_add_weight(struct profile *p, pid_t pid, pid_t tid, uint32_t stack, uint64_t count, uint64_t weight)
 {
-	add_uncounted(p, pid, tid, stack, count, weight);
+	add(p, pid, tid, THREAD_RUNNING, stack, count, weight);
 	p->totals.weight += weight;
 }
 
@@ -310,7 +300,7 @@ void profile_add_unsampled(struct profile *p, pid_t pid, pid_t tid, enum frame_m
 	struct stack_keys k = {.n_marks = 0};
 
 	add_mark(&k, mark);
-	add_uncounted(p, pid, tid, stack_of(p, &k), count, weight);
+	add(p, pid, tid, THREAD_RUNNING, stack_of(p, &k), count, weight);
 	*(mark == MARK_UNSAMPLED_KERNEL ? &p->totals.unsampled_kernel : &p->totals.unsampled_short) += weight;
 }
 

@@ -1,7 +1,5 @@
 #include "sampler/profile/thread_names.h"
 
-#include <stdlib.h>
-
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/strtab.h"
 
@@ -13,7 +11,7 @@ static uint64_t thread_hash(pid_t pid, pid_t tid)
 static bool thread_is(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct thread_names *t = ctx;
-	const struct thread_name *a = wanted, *b = &t->v[position];
+	const struct thread_name *a = wanted, *b = &t->list.v[position];
 
 	return a->pid == b->pid && a->tid == b->tid;
 }
@@ -27,19 +25,12 @@ static uint32_t find(const struct thread_names *t, pid_t pid, pid_t tid)
 
 static bool append(struct thread_names *t, struct thread_name e)
 {
-	uint32_t want = t->cap ? t->cap * 2 : 64;
-	struct thread_name *v = t->v;
-
-	if (t->n == t->cap) {
-		if (want < t->cap || !(v = realloc(t->v, want * sizeof(*v))))
-			return false;
-		t->v = v;
-		t->cap = want;
-	}
-	if (!slots_add(&t->slots, thread_hash(e.pid, e.tid), t->n))
+	if (!vec_push(&t->list, e))
 		return false;
-	t->v[t->n++] = e;
-	return true;
+	if (slots_add(&t->slots, thread_hash(e.pid, e.tid), (uint32_t)t->list.n - 1))
+		return true;
+	t->list.n--;
+	return false;
 }
 
 bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full)
@@ -53,7 +44,7 @@ bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *
 		return false;
 	if (i == SLOTS_NONE)
 		return append(t, (struct thread_name){pid, tid, id});
-	t->v[i].name = id;
+	t->list.v[i].name = id;
 	return true;
 }
 
@@ -61,17 +52,17 @@ const char *thread_names_get(const struct thread_names *t, pid_t pid, pid_t tid)
 {
 	uint32_t i = find(t, pid, tid);
 
-	return i == SLOTS_NONE ? NULL : strtab_get(t->strings, t->v[i].name);
+	return i == SLOTS_NONE ? NULL : strtab_get(t->strings, t->list.v[i].name);
 }
 
 size_t thread_names_bytes(const struct thread_names *t)
 {
-	return t->cap * sizeof(*t->v) + slots_bytes(&t->slots) + (t->strings ? strtab_bytes(t->strings) : 0);
+	return t->list.cap * sizeof(*t->list.v) + slots_bytes(&t->slots) + (t->strings ? strtab_bytes(t->strings) : 0);
 }
 
 void thread_names_done(struct thread_names *t)
 {
-	free(t->v);
+	vec_done(&t->list);
 	slots_done(&t->slots);
 	strtab_free(t->strings);
 	*t = (struct thread_names){0};

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "symbolizer/base/slots.h"
+#include "symbolizer/base/vec.h"
 
 struct strtab;
 
@@ -16,8 +17,7 @@ struct thread_name {
 };
 
 struct thread_names {
-	struct thread_name *v;
-	uint32_t n, cap;
+	VEC(struct thread_name) list;
 	struct slots slots;
 	struct strtab *strings;
 };

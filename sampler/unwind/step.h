@@ -39,6 +39,9 @@ bool step_by_size(struct walker *w, const struct code *c, uint64_t sp, bool chec
 /* Leaves by a flow row. False: its return address is not a valid one. */
 bool step_by_row(struct walker *w, const struct flow_row *row);
 
+/* Leaves by the frame pointer, if that leads to a call; returns what steps return, but pushes nothing. */
+int step_frame_pointer(struct walker *w);
+
 /* Leaves by the return address at [sp]. */
 bool step_top(struct walker *w);
 

@@ -22,8 +22,8 @@ static bool is_musl_base(const struct walker *w, const struct modmap_hit *hit)
 	       (strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
 }
 
-/* Code without rows (other JITs, assembly): by the frame pointer, if that leads to a call. */
-static int step_frame_pointer(struct walker *w)
+/* For code without rows: other JITs, assembly. */
+int step_frame_pointer(struct walker *w)
 {
 	uint64_t fp, words[2];
 

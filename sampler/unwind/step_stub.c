@@ -105,19 +105,6 @@ static bool step_flow(struct walker *w, const struct code *c, const struct flow_
 	}
 }
 
-/* Most stubs with a frame save and set the frame pointer (JDK
- * src/hotspot/cpu/x86/stubGenerator_x86_64.cpp, 17: enter()). */
-static bool step_frame(struct walker *w)
-{
-	uint64_t fp, words[2];
-
-	if (!walker_fp(w, &fp) || fp < walker_sp(w) || !walker_on_stack(w, fp) ||
-	    !mem_read(w->mem, fp, words, sizeof(words)) || !is_return(w, words[1]))
-		return false;
-	walker_goto(w, words[1], fp + 16, words[0]);
-	return true;
-}
-
 /* The first word further up that is a return address into compiled code. */
 static bool step_scan(struct walker *w)
 {
@@ -220,7 +207,9 @@ static bool leave_stub(struct walker *w, const struct code *c)
 	/* Deoptimisation removes its own frame first. */
 	if (c->kind == BLOB_DEOPT && step_top(w))
 		return true;
-	return step_whole(w, c) || step_top(w) || step_frame(w) || step_scan(w);
+	/* Most stubs with a frame save and set the frame pointer (JDK src/hotspot/cpu/x86/stubGenerator_x86_64.cpp, 17:
+	 * enter()). */
+	return step_whole(w, c) || step_top(w) || step_frame_pointer(w) == STEP_MORE || step_scan(w);
 }
 
 int step_stub(struct walker *w, const struct code *c)

@@ -396,7 +396,7 @@ void summary_print(const struct session_summary *s, const struct named_profile *
 		flat_done(&f);
 	}
 	if (verbose) {
-		if (np->meta.period && view_is_time(&np->meta))
+		if (np->meta.period && named_is_time(&np->meta))
 			say("jsampler: period %.6g ms", (double)np->meta.period / 1e6);
 		print_exactness_details(&np->meta);
 		print_details(s);

@@ -42,7 +42,7 @@ static uint32_t add_stack(struct named_builder *b, const struct named_profile *n
 		return UINT32_MAX;
 	/* Threads have different ids on the two sides: as roots they would keep all stacks apart. */
 	for (size_t i = 0; i < f->list.n; i++) {
-		if (frame_is_root_label(f->list.v[i]))
+		if (named_is_root_label(f->list.v[i]))
 			continue;
 		ids[n] = add_frame(b, np, f->list.v[i]);
 		if (ids[n++] == UINT32_MAX)

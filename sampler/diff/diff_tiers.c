@@ -142,7 +142,7 @@ static void put_pair(struct table *t, const struct named_meta *m, const struct p
 
 static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, size_t width, FILE *out)
 {
-	int used = fprintf(out, "%s %10.2f%s: ", side, view_amount(m, t->weight), view_is_time(m) ? " s" : "");
+	int used = fprintf(out, "%s %10.2f%s: ", side, view_amount(m, t->weight), named_is_time(m) ? " s" : "");
 	struct buf b = {0};
 
 	for (int k = 0; k < TIERS; k++)
@@ -168,7 +168,7 @@ static void put_json_head(const struct named_meta *m, const struct tiers t[2], d
 
 	snprintf(text, sizeof(text), "%.9g", work);
 	json_open(json, '{');
-	json_member_text(json, "unit", view_is_time(m) ? "nanoseconds" : "");
+	json_member_text(json, "unit", named_is_time(m) ? "nanoseconds" : "");
 	json_key(json, "work");
 	json_raw(json, text);
 	put_json_side("before", &t[0], json);
@@ -196,7 +196,7 @@ static void print(const struct named_meta *m, const struct tiers t[2], const str
 
 	memcpy(shown_columns, columns, sizeof(columns));
 	for (int i = 0; i < N_COLUMNS; i++)
-		shown_columns[i].decimals = view_is_time(m) ? columns[i].decimals : 0;
+		shown_columns[i].decimals = named_is_time(m) ? columns[i].decimals : 0;
 	if (o->format == TABLE_JSON)
 		put_json_head(m, t, o->work, &json);
 	else if (o->format == TABLE_TEXT)

@@ -40,7 +40,7 @@ static int count_file(const struct gate *g, const struct named_profile *np, uint
 		if (frames_of(&f, np, np->samples[i].stack) < 0)
 			return -ENOMEM;
 		for (size_t k = 0; k < (g->total ? f.list.n : 1) && !hit; k++)
-			hit = ids[frame_name(np, f.list.v[k])] && !frame_is_root_label(f.list.v[k]);
+			hit = ids[frame_name(np, f.list.v[k])] && !named_is_root_label(f.list.v[k]);
 		*ret += hit ? np->samples[i].count : 0;
 	}
 	return 0;

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "symbolizer/base/strtab.h"
 
@@ -125,6 +126,18 @@ static inline void named_compile_add(struct named_compile *to, const struct name
 	if (!to->c2_ms || (c->c2_ms && c->c2_ms < to->c2_ms))
 		to->c2_ms = c->c2_ms;
 	to->not_entrant += c->not_entrant;
+}
+
+/* Is it a process, thread or state, a root that jsampler has added? */
+static inline bool named_is_root_label(const struct named_line *l)
+{
+	return l->kind == NAMED_THREAD || l->kind == NAMED_PROCESS || l->kind == NAMED_STATE;
+}
+
+/* Are weights CPU times? */
+static inline bool named_is_time(const struct named_meta *m)
+{
+	return m->unit && strcmp(m->unit, "nanoseconds") == 0;
 }
 
 static inline const char *named_string(const struct named_profile *np, uint32_t id)

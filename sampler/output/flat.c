@@ -29,17 +29,12 @@ struct counting {
 	uint32_t n;
 };
 
-static bool is_root_label(const struct named_line *l)
-{
-	return l->kind == NAMED_THREAD || l->kind == NAMED_PROCESS || l->kind == NAMED_STATE;
-}
-
 static void count_line(const struct named_profile *np, struct counting *c, const struct named_line *l,
 		       const struct named_sample *s, uint32_t stamp)
 {
 	uint32_t name = np->functions[l->function].name;
 
-	if (name >= c->n || is_root_label(l) || c->seen[name] == stamp)
+	if (name >= c->n || named_is_root_label(l) || c->seen[name] == stamp)
 		return;
 	c->seen[name] = stamp;
 	c->by_name[name].total += s->count;

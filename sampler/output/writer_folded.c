@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <string.h>
 
 #include "sampler/output/folded_lines.h"
 #include "sampler/output/gzip.h"
@@ -18,9 +17,7 @@ static int folded_write(const struct named_profile *np, const struct writer_opti
 {
 	int rc = folded_lines(np, o, to_file, out, NULL, err);
 
-	if (!rc && fflush(out))
-		rc = errno ? -errno : -EIO;
-	return rc && rc != -ENOMEM ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : rc;
+	return rc == -ENOMEM ? rc : writer_end(out, err);
 }
 
 static int to_gzip(void *ctx, const char *bytes, size_t len)
@@ -32,15 +29,13 @@ static int to_gzip(void *ctx, const char *bytes, size_t len)
 static int folded_gz_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	struct gzip *g = gzip_new(out);
-	int rc, end;
+	int rc;
 
 	if (!g)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = folded_lines(np, o, to_gzip, g, NULL, err);
-	end = gzip_end(g);
-	if (!end && fflush(out))
-		end = errno ? -errno : -EIO;
-	return rc || !end ? rc : err_set(err, end, "cannot write: %s", strerror(-end));
+	gzip_end(g);
+	return rc ? rc : writer_end(out, err);
 }
 
 const struct writer writer_folded_gz = {

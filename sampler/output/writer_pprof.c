@@ -381,11 +381,7 @@ static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, 
 		w.failed = true;
 	}
 	rc = writer_done(&w);
-	if (!rc && fflush(out))
-		rc = errno ? -errno : -EIO;
-	if (rc == -ENOMEM)
-		return err_set(err, rc, "out of memory");
-	return rc ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : 0;
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : writer_end(out, err);
 }
 
 static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)

@@ -22,15 +22,10 @@ enum { WIDTH = 80, SPLIT_WIDTH = 18, NAME_WIDTH = WIDTH - 23 - 2 - SPLIT_WIDTH }
 /* Methods whose self and total shares are below this are summed up in one line at the end. */
 static const double LEAST_PERCENT = 0.05;
 
-static bool is_time(const struct named_meta *m)
-{
-	return m->unit && !strcmp(m->unit, "nanoseconds");
-}
-
 /* "12.30 s" or "123456 cycles". */
 static void put_amount(const struct named_meta *m, uint64_t weight, FILE *out)
 {
-	if (is_time(m))
+	if (named_is_time(m))
 		fprintf(out, "%.2f s", (double)weight / 1e9);
 	else
 		fprintf(out, "%" PRIu64 " %.40s", weight, m->event ? m->event : "");
@@ -73,7 +68,7 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 	put_amount(m, f->weight, out);
 	fprintf(out, "; lost %" PRIu64 "\n", m->lost);
 	fprintf(out, "%-11s%.40s", "event", m->event ? m->event : "");
-	if (m->period && is_time(m))
+	if (m->period && named_is_time(m))
 		fprintf(out, ", every %g ms", (double)m->period / 1e6);
 	else if (m->period)
 		fprintf(out, ", every %" PRIu64, m->period);
@@ -90,7 +85,7 @@ static void put_totals(const struct named_meta *m, const struct flat *f, FILE *o
 
 static void put_kinds(const struct named_meta *m, const struct flat *f, FILE *out)
 {
-	fprintf(out, "\nself %%  %s by kind\n", is_time(m) ? "time" : "events");
+	fprintf(out, "\nself %%  %s by kind\n", named_is_time(m) ? "time" : "events");
 	for (int k = 0; k < NAMED_KINDS; k++)
 		if (f->self_by_kind[k])
 			fprintf(out, "%6.2f  %s\n", share_percent(f->self_by_kind[k], f->samples),
@@ -187,15 +182,6 @@ static void split_text(const struct flat_row *row, char *dst, size_t size)
 	}
 }
 
-static size_t count_characters(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)s[i] & 0xc0) != 0x80;
-	return n;
-}
-
 /*
  * The name in at most NAME_WIDTH columns: a longer one is cut at its start, marked by "..", since
  * class and method are at its end. The text is in *b until that is reused; *ret: its width.
@@ -212,7 +198,7 @@ static const char *fit_name(struct buf *b, const char *name, size_t *ret)
 		return "?";
 	}
 	b->len = 2 + text_sanitise(b->data + 2, b->len - 1, b->data + 2, b->len - 2);
-	*ret = count_characters(b->data + 2, b->len - 2);
+	*ret = text_characters(b->data + 2, b->len - 2);
 	if (*ret <= NAME_WIDTH)
 		return b->data + 2;
 	for (; *ret > NAME_WIDTH - 2; --*ret)

@@ -93,7 +93,7 @@ static int add_path(struct call_tree *t, const struct named_profile *np, const s
 static size_t find_method(const struct named_profile *np, const struct frames *f, const uint8_t *method)
 {
 	for (size_t i = f->list.n; i-- > 0;)
-		if (method[frame_name(np, f->list.v[i])] && !frame_is_root_label(f->list.v[i]))
+		if (method[frame_name(np, f->list.v[i])] && !named_is_root_label(f->list.v[i]))
 			return i;
 	return SIZE_MAX;
 }
@@ -107,7 +107,7 @@ static int add_around(struct call_tree *t, const struct named_profile *np, const
 		return 0;
 	if (!callers)
 		return add_path(t, np, f, at, 0, count);
-	while (end > at + 1 && frame_is_root_label(f->list.v[end - 1]))
+	while (end > at + 1 && named_is_root_label(f->list.v[end - 1]))
 		end--;
 	return add_path(t, np, f, at + 1, end, count);
 }
@@ -126,9 +126,8 @@ static int skip_start_of(struct call_tree *t, struct frames *f, const struct nam
 	return 0;
 }
 
-/* `method` NULL: adds whole stacks. */
-static int build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
-		 bool skip_start)
+int call_tree_build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
+		    bool skip_start)
 {
 	CLEANUP(frames_done) struct frames f = {0};
 	int r = tree_begin(t);
@@ -147,15 +146,4 @@ static int build(struct call_tree *t, const struct named_profile *np, const uint
 			     add_path(t, np, &f, f.list.n, 0, s->count);
 	}
 	return r == 0 ? tree_finish(t) : r;
-}
-
-int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start)
-{
-	return build(t, np, NULL, false, skip_start);
-}
-
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
-			   bool skip_start)
-{
-	return build(t, np, method, callers, skip_start);
 }

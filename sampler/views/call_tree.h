@@ -24,17 +24,14 @@ struct call_tree {
 	bool skipped; /* frames that start threads were left out of at least one stack */
 };
 
-/* Adds all stacks, root first, with process, thread and state; skip_start: see frames_skip_start(). 0 or -ENOMEM. */
-int call_tree_build(struct call_tree *t, const struct named_profile *np, bool skip_start);
-
 /*
- * Adds the stacks that contain a method (one byte per string id, name_pattern.h), each from its outermost frame of
- * the method: with `callers`, up to the root, otherwise down to the leaf. Synthetic roots are not callers. The root
- * of the tree is the method. skip_start: callers end at the first Java method, unless the method is below it. 0 or
- * -ENOMEM.
+ * Adds all stacks, root first, with process, thread and state. With a method (one byte per string id, name_pattern.h),
+ * only the stacks that contain it, each from its outermost frame of the method: with `callers`, up to the root,
+ * otherwise down to the leaf; synthetic roots are not callers, and the root of the tree is the method. skip_start: see
+ * frames_skip_start(); callers end at the first Java method, unless the method is below it. 0 or -ENOMEM.
  */
-int call_tree_build_around(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
-			   bool skip_start);
+int call_tree_build(struct call_tree *t, const struct named_profile *np, const uint8_t *method, bool callers,
+		    bool skip_start);
 
 void call_tree_done(struct call_tree *t);
 

@@ -127,7 +127,7 @@ static size_t start_frames(const struct named_profile *np, const struct named_st
 
 		if (by_name ? may_be_java(np, outer) : is_java(outer))
 			return n;
-		if (!n && frame_is_root_label(outer))
+		if (!n && named_is_root_label(outer))
 			++*ret_labels;
 		else if (by_name ? is_of_jvm_by_name(np, outer, &in_jvm) : is_of_jvm(np, loc))
 			n += loc->n_lines ? loc->n_lines : 1;

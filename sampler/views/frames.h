@@ -36,10 +36,4 @@ static inline uint32_t frame_name(const struct named_profile *np, const struct n
 /* The name to show; "[unknown]" for an empty one. */
 const char *frame_name_text(const struct named_profile *np, uint32_t name);
 
-/* Is it a process, thread or state, a root that jsampler has added? */
-static inline bool frame_is_root_label(const struct named_line *l)
-{
-	return l->kind == NAMED_THREAD || l->kind == NAMED_PROCESS || l->kind == NAMED_STATE;
-}
-
 #endif

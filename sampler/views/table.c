@@ -44,15 +44,6 @@ static bool column_is_shown(const struct table *t, const struct table_column *c)
 	return t->format == TABLE_TEXT ? c->title != NULL : c->key != NULL;
 }
 
-static size_t characters(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)s[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static bool fits_terminal(const struct table *t)
 {
 	return t->width && t->format == TABLE_TEXT;
@@ -61,7 +52,7 @@ static bool fits_terminal(const struct table *t)
 /* Pads by characters, because printf() counts bytes. No spaces after the last cell. */
 static void put_aligned(struct table *t, const struct table_column *c, const char *s, size_t len)
 {
-	int width = abs(c->width), used = (int)characters(s, len);
+	int width = abs(c->width), used = (int)text_characters(s, len);
 	bool last = c == t->columns + t->n - 1;
 
 	if (fits_terminal(t)) {

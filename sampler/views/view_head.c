@@ -3,14 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool view_is_time(const struct named_meta *m)
-{
-	return m->unit && strcmp(m->unit, "nanoseconds") == 0;
-}
-
 double view_amount(const struct named_meta *m, uint64_t weight)
 {
-	return view_is_time(m) ? (double)weight / 1e9 : (double)weight;
+	return named_is_time(m) ? (double)weight / 1e9 : (double)weight;
 }
 
 struct view_sum view_sum(const struct named_profile *np)
@@ -29,7 +24,7 @@ static bool measured_alone(const struct named_meta *m, const struct view_sum *su
 {
 	static const char *const counts[] = {"", "count", "samples"};
 
-	if (!m->unit || !m->event || view_is_time(m) || sum->weight != sum->samples)
+	if (!m->unit || !m->event || named_is_time(m) || sum->weight != sum->samples)
 		return false;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (strcmp(m->unit, counts[i]) == 0)
@@ -49,7 +44,7 @@ static void put_text(const struct named_meta *m, const struct view_sum *sum, FIL
 	} else {
 		fprintf(out, "%" PRIu64 " sample%s", sum->samples, sum->samples == 1 ? "" : "s");
 	}
-	if (view_is_time(m)) {
+	if (named_is_time(m)) {
 		fprintf(out, ", %.2f s", (double)sum->weight / 1e9);
 	} else if (sum->weight != sum->samples) {
 		fprintf(out, ", %" PRIu64 " ", sum->weight);

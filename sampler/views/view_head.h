@@ -18,8 +18,6 @@ void view_foot(enum table_format format, struct json *json);
 /* Prints "and N more with X %" below a text with limited rows; nothing if n is 0 or in other formats. */
 void view_more(FILE *out, enum table_format format, uint64_t n, double percent);
 
-/* Are weights CPU times? */
-bool view_is_time(const struct named_meta *m);
 /* A weight in the unit shown in columns: seconds for times, otherwise unchanged. */
 double view_amount(const struct named_meta *m, uint64_t weight);
 

@@ -45,7 +45,7 @@ static int count_sample(struct line_row **rows, const struct named_profile *np, 
 		struct line_key key = {fn->name, fn->file, l->line > 0 ? l->line : 0};
 		struct line_row *r;
 
-		if (!ids[fn->name] || frame_is_root_label(l))
+		if (!ids[fn->name] || named_is_root_label(l))
 			continue;
 		r = map_entry(*rows, &key);
 		if (!r)

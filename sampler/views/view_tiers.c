@@ -110,7 +110,7 @@ static void put_total_line(const struct printing *p, const char *what, uint64_t 
 	const struct named_meta *m = &p->np->meta;
 
 	if (samples)
-		fprintf(p->t.out, "%9.*f %7.2f  %s\n", view_is_time(m) ? 2 : 0, view_amount(m, weight),
+		fprintf(p->t.out, "%9.*f %7.2f  %s\n", named_is_time(m) ? 2 : 0, view_amount(m, weight),
 			share_percent(samples, p->tiers->samples), what);
 }
 
@@ -118,7 +118,7 @@ static void put_text_totals(const struct printing *p)
 {
 	const struct tiers *t = p->tiers;
 
-	fprintf(p->t.out, "%9s %7s  the program\n", view_is_time(&p->np->meta) ? "seconds" : "amount", "%");
+	fprintf(p->t.out, "%9s %7s  the program\n", named_is_time(&p->np->meta) ? "seconds" : "amount", "%");
 	for (int k = 0; k < TIERS; k++)
 		put_total_line(p, tier_name((enum tier)k), t->all.samples[k], t->all.weight[k]);
 	for (int k = 0; k < NAMED_KINDS; k++)
@@ -133,7 +133,7 @@ static void begin(struct printing *p, const struct view_options *o, struct json 
 	if (p->tiers->all.samples[TIER_C1])
 		p->columns[C1_COLUMN].title = "C1";
 	for (int i = FIRST_TIER; i < AMOUNTS_END; i++)
-		p->columns[i].decimals = view_is_time(&p->np->meta) ? 2 : 0;
+		p->columns[i].decimals = named_is_time(&p->np->meta) ? 2 : 0;
 	p->columns[0].decimals = p->columns[FIRST_TIER].decimals;
 	p->t = (struct table){.out = json->out, .format = o->format};
 	view_head(p->np, "tiers", o->format, json);

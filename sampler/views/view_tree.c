@@ -150,7 +150,7 @@ int view_tree(const struct named_profile *np, const struct view_options *o, FILE
 {
 	CLEANUP(call_tree_done) struct call_tree tree = {0};
 	struct shown s = {.np = np, .tree = &tree};
-	int r = call_tree_build(&tree, np, o->format == TABLE_TEXT);
+	int r = call_tree_build(&tree, np, NULL, false, o->format == TABLE_TEXT);
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
@@ -170,7 +170,7 @@ static int around(const struct named_profile *np, const struct view_options *o, 
 	r = name_pattern_method(o->method, np, &ids, &matches, &one, err);
 	if (r < 0)
 		return r;
-	r = call_tree_build_around(&tree, np, ids, callers, callers && o->format == TABLE_TEXT);
+	r = call_tree_build(&tree, np, ids, callers, callers && o->format == TABLE_TEXT);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	snprintf(several, sizeof(several), "(%u methods: %.40s)", matches, o->method);

@@ -63,6 +63,15 @@ size_t text_sanitise(char *dst, size_t size, const char *src, size_t len)
 	return out;
 }
 
+size_t text_characters(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return n;
+}
+
 char *text_line(char **p, char *end)
 {
 	char *line = *p, *eol;

@@ -13,6 +13,9 @@
  */
 size_t text_sanitise(char *dst, size_t size, const char *src, size_t len);
 
+/* Number of characters in UTF-8. */
+size_t text_characters(const char *s, size_t len);
+
 /*
  * Returns the line at *p, NUL-terminated in place, and moves *p past it. The byte at `end` must be writable. NULL: no
  * more lines.

@@ -25,7 +25,7 @@ static void check_root(const char *line, const char *wanted, bool skipped)
 
 	if (reader_parse_profile(line, strlen(line), "test", &np, NULL, &err))
 		fail_msg("%s", err.msg);
-	assert_int_equal(call_tree_build(&t, np, true), 0);
+	assert_int_equal(call_tree_build(&t, np, NULL, false, true), 0);
 	for (uint32_t i = t.nodes.v[0].first_child, n = 0; i && n < 2; i = t.nodes.v[i].first_child, n++) {
 		size_t len = strlen(got);
 

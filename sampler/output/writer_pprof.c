@@ -146,20 +146,14 @@ static uint64_t location_id(struct pprof_writer *w, uint32_t index)
 	return index ? index : w->np->n_locations;
 }
 
-static void add_number(Pprof__Label *l, size_t *n, int64_t key, int64_t number)
+/* A text or a number, unless it is 0. */
+static void add_label(Pprof__Label *l, size_t *n, int64_t key, uint32_t text, int64_t number)
 {
-	if (!number)
+	if (!text && !number)
 		return;
 	l[*n].key = key;
+	l[*n].str = text;
 	l[(*n)++].num = number;
-}
-
-static void add_text(Pprof__Label *l, size_t *n, int64_t key, uint32_t text)
-{
-	if (!text)
-		return;
-	l[*n].key = key;
-	l[(*n)++].str = text;
 }
 
 static void put_sample(struct pprof_writer *w, const struct named_sample *s, const int64_t *keys)
@@ -180,11 +174,11 @@ static void put_sample(struct pprof_writer *w, const struct named_sample *s, con
 	to.value = values;
 	to.n_value = w->counts_only ? 1 : 2;
 	to.label = list;
-	add_number(labels, &to.n_label, keys[0], s->pid);
-	add_number(labels, &to.n_label, keys[1], s->tid);
-	add_text(labels, &to.n_label, keys[2], s->thread);
-	add_text(labels, &to.n_label, keys[3], s->state);
-	add_number(labels, &to.n_label, keys[4], s->slice);
+	add_label(labels, &to.n_label, keys[0], 0, s->pid);
+	add_label(labels, &to.n_label, keys[1], 0, s->tid);
+	add_label(labels, &to.n_label, keys[2], s->thread, 0);
+	add_label(labels, &to.n_label, keys[3], s->state, 0);
+	add_label(labels, &to.n_label, keys[4], 0, s->slice);
 	put_part(w, SAMPLE, &to.base);
 }
 

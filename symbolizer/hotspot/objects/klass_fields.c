@@ -38,13 +38,14 @@ bool klass_name_is(struct jvm *jvm, uint64_t klass, const char *name)
 	return jvm_get(jvm, klass, jvm->l.klass_name, &symbol) && symbol_is(jvm, symbol, name);
 }
 
-/* Reads an Array<u1> or Array<u2>: the length, then the elements at offset 4. The caller frees *ret. */
-static uint8_t *array_read(struct jvm *jvm, uint64_t array, size_t element, size_t *ret_bytes)
+/* Reads an Array<u1> or Array<u2> of a class: the length, then the elements at offset 4. The caller frees it. */
+static uint8_t *array_read(struct jvm *jvm, const struct klass *k, struct hs_field f, size_t element, size_t *ret_bytes)
 {
+	uint64_t array;
 	uint32_t n;
 	uint8_t *p;
 
-	if (!object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 || n > STREAM_MAX / element)
+	if (!jvm_get(jvm, k->addr, f, &array) || !object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 || n > STREAM_MAX / element)
 		return NULL;
 	*ret_bytes = n * element;
 	p = malloc(*ret_bytes);
@@ -58,14 +59,11 @@ enum { SLOT_NAME = 1, SLOT_SIGNATURE = 2, SLOT_LOW = 4, SLOT_HIGH = 5, SLOTS = 6
 
 static int32_t offset_from_array(struct jvm *jvm, const struct klass *k, const char *name, const char *sig)
 {
-	uint64_t array, count = 0;
+	uint64_t count = 0;
 	uint16_t f[SLOTS];
 	size_t len = 0;
-	uint8_t *p CLEANUP(free_at_exit) = NULL;
+	uint8_t *p CLEANUP(free_at_exit) = array_read(jvm, k, jvm->l.klass_fields, 2, &len);
 
-	if (!jvm_get(jvm, k->addr, jvm->l.klass_fields, &array))
-		return -1;
-	p = array_read(jvm, array, 2, &len);
 	if (!p)
 		return -1;
 	if (!jvm_get(jvm, k->addr, jvm->l.klass_fields_count, &count) || count > len / sizeof(f))
@@ -113,14 +111,10 @@ static int32_t offset_from_stream(struct jvm *jvm, const struct klass *k, const 
 {
 	struct field_flags ff = field_flags(jvm);
 	uint32_t x = unsigned5_bias(jvm->version.major), own, added;
-	uint64_t array;
 	size_t len = 0;
-	uint8_t *p CLEANUP(free_at_exit) = NULL;
+	uint8_t *p CLEANUP(free_at_exit) = array_read(jvm, k, jvm->l.klass_field_stream, 1, &len);
 	struct cursor c;
 
-	if (!jvm_get(jvm, k->addr, jvm->l.klass_field_stream, &array))
-		return -1;
-	p = array_read(jvm, array, 1, &len);
 	if (!p)
 		return -1;
 	c = cursor_make(p, len);

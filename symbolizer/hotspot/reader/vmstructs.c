@@ -1,6 +1,7 @@
 #include "symbolizer/hotspot/reader/vmstructs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,14 +82,11 @@ static bool number_read(const struct table_source *s, const char *entry, const c
 			uint64_t *ret)
 {
 	char name[96];
-	size_t a = strlen(entry), b = strlen(what);
 	uint64_t addr;
 
 	*ret = usual;
-	if (a + b >= sizeof(name))
+	if (snprintf(name, sizeof(name), "%s%s", entry, what) >= (int)sizeof(name))
 		return true;
-	memcpy(name, entry, a);
-	memcpy(name + a, what, b + 1);
 	return !s->symbol(s->ctx, name, &addr) || mem_read_u64(s->mem, addr, ret);
 }
 

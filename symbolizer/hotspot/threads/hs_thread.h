@@ -12,6 +12,7 @@ struct hs_thread {
 	uint64_t addr; /* JavaThread* */
 	int32_t ns_tid;
 	uint64_t stack_base, stack_size; /* the stack is [base - size, base) */
+	uint64_t os; /* OSThread* */
 };
 
 struct hs_anchor {

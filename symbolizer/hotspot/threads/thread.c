@@ -20,7 +20,6 @@ enum {
 void thread_list_done(struct thread_list *list)
 {
 	vec_done(&list->threads);
-	vec_done(&list->thread_os);
 	u64map_done(&list->ids);
 }
 
@@ -109,18 +108,17 @@ static void details_read(struct jvm *jvm, const uint64_t *addrs, size_t n, struc
 static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t n, const struct thread_read *t)
 {
 	list->threads.n = 0;
-	list->thread_os.n = 0;
 	u64map_clear(&list->ids);
 	list->incomplete = false;
 	for (size_t i = 0; i < n; i++) {
-		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size};
+		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size, t[i].os};
 
 		/* A thread that is being created has no tid and no stack. */
 		if (thread.ns_tid <= 0 || thread.stack_size > thread.stack_base) {
 			list->incomplete = true;
 			continue;
 		}
-		if (!vec_push(&list->threads, thread) || !vec_push(&list->thread_os, t[i].os) ||
+		if (!vec_push(&list->threads, thread) ||
 		    !u64map_put(&list->ids, (uint64_t)thread.ns_tid, (uint32_t)list->threads.n))
 			return -ENOMEM;
 	}
@@ -191,11 +189,11 @@ static bool list_changed(struct thread_list *list)
 /* Does the JavaThread still have this tid? */
 static bool thread_same(struct thread_list *list, uint32_t index)
 {
+	const struct hs_thread *t = &list->threads.v[index];
 	uint64_t os, tid;
 
-	return jvm_get(list->jvm, list->threads.v[index].addr, list->jvm->l.jt_osthread, &os) &&
-	       os == list->thread_os.v[index] && jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) &&
-	       (int32_t)tid == list->threads.v[index].ns_tid;
+	return jvm_get(list->jvm, t->addr, list->jvm->l.jt_osthread, &os) && os == t->os &&
+	       jvm_get(list->jvm, os, list->jvm->l.os_tid, &tid) && (int32_t)tid == t->ns_tid;
 }
 
 static uint32_t index_of(const struct thread_list *list, int32_t ns_tid)

@@ -20,7 +20,6 @@ struct thread_list {
 	struct java_objects *objects;
 
 	VEC(struct hs_thread) threads;
-	VEC(uint64_t) thread_os; /* OSThread* of each of `threads` */
 	struct u64map ids; /* tid -> index + 1 */
 	uint64_t addr, read_ns; /* the ThreadsList* last read, and when */
 	uint64_t cost_ns; /* time that this took */

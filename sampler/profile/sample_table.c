@@ -28,13 +28,7 @@ struct profile_sample *sample_table_find(struct sample_table *t, const struct pr
 
 struct profile_sample *sample_table_add(struct sample_table *t, const struct profile_sample *s)
 {
-	if (!vec_push(&t->list, *s))
-		return NULL;
-	if (!slots_add(&t->slots, sample_hash(s), (uint32_t)t->list.n - 1)) {
-		t->list.n--;
-		return NULL;
-	}
-	return &t->list.v[t->list.n - 1];
+	return slots_push(&t->slots, sample_hash(s), &t->list, *s) ? &t->list.v[t->list.n - 1] : NULL;
 }
 
 void sample_table_fold(struct sample_table *t)

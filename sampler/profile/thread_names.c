@@ -23,16 +23,6 @@ static uint32_t find(const struct thread_names *t, pid_t pid, pid_t tid)
 	return slots_find(&t->slots, thread_hash(pid, tid), thread_is, t, &wanted);
 }
 
-static bool append(struct thread_names *t, struct thread_name e)
-{
-	if (!vec_push(&t->list, e))
-		return false;
-	if (slots_add(&t->slots, thread_hash(e.pid, e.tid), (uint32_t)t->list.n - 1))
-		return true;
-	t->list.n--;
-	return false;
-}
-
 bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *name, bool full)
 {
 	uint32_t i = find(t, pid, tid), id;
@@ -43,7 +33,7 @@ bool thread_names_set(struct thread_names *t, pid_t pid, pid_t tid, const char *
 	if ((id = strtab_add_z(t->strings, name)) == UINT32_MAX)
 		return false;
 	if (i == SLOTS_NONE)
-		return append(t, (struct thread_name){pid, tid, id});
+		return slots_push(&t->slots, thread_hash(pid, tid), &t->list, ((struct thread_name){pid, tid, id}));
 	t->list.v[i].name = id;
 	return true;
 }

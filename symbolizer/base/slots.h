@@ -25,6 +25,17 @@ uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal,
 /* Adds a position that is not in the index yet. false: out of memory, nothing changed. */
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position);
 
+/* Appends a value to a VEC (vec.h), and adds its position. false: out of memory, nothing changed. */
+#define slots_push(slots, hash, vec, value)                                                                            \
+	__extension__({                                                                                                \
+		bool added_ = vec_push(vec, value);                                                                    \
+		if (added_ && !slots_add(slots, hash, (uint32_t)(vec)->n - 1)) {                                       \
+			(vec)->n--;                                                                                    \
+			added_ = false;                                                                                \
+		}                                                                                                      \
+		added_;                                                                                                \
+	})
+
 /* The bytes by which adding n positions grows the index, if it grows at most once. */
 size_t slots_growth(const struct slots *s, uint32_t n);
 size_t slots_bytes(const struct slots *s);

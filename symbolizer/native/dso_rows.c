@@ -63,12 +63,7 @@ static uint32_t row_add(struct dso *d, const struct cfi_row *row, uint64_t hash)
 	struct row_cache *c = &d->rows;
 	const struct cfi_row *copy = c->rows.n < MAX_ROWS ? arena_copy(&d->arena, row, sizeof(*row)) : NULL;
 
-	if (!copy || !vec_push(&c->rows, copy))
-		return 0;
-	if (slots_add(&c->distinct, hash, (uint32_t)c->rows.n - 1))
-		return (uint32_t)c->rows.n;
-	c->rows.n--;
-	return 0;
+	return copy && slots_push(&c->distinct, hash, &c->rows, copy) ? (uint32_t)c->rows.n : 0;
 }
 
 uint32_t row_cache_intern(struct dso *d, const struct cfi_row *row)

@@ -22,12 +22,9 @@ static bool node_is(const void *ctx, const void *wanted, uint32_t i)
 
 static int32_t node_add(struct inline_tree *t, const struct inline_node *n)
 {
-	if (t->nodes.n >= MAX_NODES || !vec_push(&t->nodes, *n))
+	if (t->nodes.n >= MAX_NODES || !slots_push(&t->by_place, node_hash(n), &t->nodes, *n))
 		return -ENOMEM;
-	if (slots_add(&t->by_place, node_hash(n), (uint32_t)t->nodes.n - 1))
-		return (int32_t)t->nodes.n - 1;
-	t->nodes.n--;
-	return -ENOMEM;
+	return (int32_t)t->nodes.n - 1;
 }
 
 int inline_tree_init(struct inline_tree *t, uint32_t root_method)

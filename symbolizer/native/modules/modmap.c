@@ -112,11 +112,8 @@ static uint32_t module_add(struct modmap *m, const struct mapping *map)
 
 	if (mod)
 		*mod = (struct module){map->inode, map->dev_major, map->dev_minor, strdup(map->path), .dso = NULL};
-	if (mod && mod->path && vec_push(&m->modules, mod)) {
-		if (slots_add(&m->by_file, module_hash(map), (uint32_t)m->modules.n - 1))
-			return (uint32_t)m->modules.n;
-		m->modules.n--;
-	}
+	if (mod && mod->path && slots_push(&m->by_file, module_hash(map), &m->modules, mod))
+		return (uint32_t)m->modules.n;
 	free(mod ? mod->path : NULL);
 	free(mod);
 	return 0;

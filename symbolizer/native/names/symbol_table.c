@@ -116,17 +116,12 @@ static uint32_t name_position(const struct name_index *x, const char *name)
 
 bool name_index_add(struct name_index *x, const char *name, uint64_t vaddr, uint64_t size)
 {
-	uint32_t position = (uint32_t)x->entries.n;
+	struct name_entry e = {name, vaddr, size};
 
 	if (name_position(x, name) != SLOTS_NONE)
 		return true;
-	if (!name_index_reserve(x, x->entries.n + 1) ||
-	    !vec_push(&x->entries, ((struct name_entry){name, vaddr, size})))
-		return false;
-	if (slots_add(&x->by_name, hash_bytes_secret(name, strlen(name)), position))
-		return true;
-	x->entries.n--;
-	return false;
+	return name_index_reserve(x, x->entries.n + 1) &&
+	       slots_push(&x->by_name, hash_bytes_secret(name, strlen(name)), &x->entries, e);
 }
 
 const struct name_entry *name_index_find(const struct name_index *x, const char *name)

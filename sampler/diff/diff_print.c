@@ -76,8 +76,7 @@ static void put_text_cells(struct table *t, const struct diff_change *c, const s
 	table_number(t, 100 * c->error);
 	table_text(t, relative_text(c, relative, sizeof(relative)));
 	table_text(t, p);
-	snprintf(change, sizeof(change), " %s", presence(r));
-	table_text(t, change);
+	table_text(t, presence(r));
 }
 
 static void put_data_cells(struct table *t, const struct diff_change *c, const uint64_t *count)

@@ -99,8 +99,8 @@ static void put_how(struct table *t, const struct tier_row *r)
 	for (int k = 1; k < TIERS; k++)
 		if (r->samples[k] > r->samples[best])
 			best = k;
-	snprintf(text, sizeof(text), " %s %.0f", tier_name((enum tier)best), share_percent(r->samples[best], r->self));
-	table_text(t, r->self ? text : " -");
+	snprintf(text, sizeof(text), "%s %.0f", tier_name((enum tier)best), share_percent(r->samples[best], r->self));
+	table_text(t, r->self ? text : "-");
 }
 
 static void put_text(struct table *t, const struct named_meta *m, const struct pair *p, double s, double e)
@@ -122,7 +122,6 @@ static void put_text(struct table *t, const struct named_meta *m, const struct p
 static void put_pair(struct table *t, const struct named_meta *m, const struct pair *p, double work)
 {
 	double error, s = speed_up(p, work, &error);
-	struct buf name = {0};
 
 	put_text(t, m, p, s, error);
 	for (int side = 0; side < 2; side++) {
@@ -135,9 +134,7 @@ static void put_pair(struct table *t, const struct named_meta *m, const struct p
 	}
 	table_number(t, s);
 	table_number(t, error);
-	buf_printf(&name, "%s%s", t->format == TABLE_TEXT ? " " : "", p->name);
-	table_text(t, name.failed ? "?" : name.data);
-	buf_done(&name);
+	table_text(t, p->name);
 }
 
 static void put_side(const struct named_meta *m, const char *side, const struct tiers *t, size_t width, FILE *out)

@@ -78,9 +78,9 @@ static void count_sample(const struct named_profile *np, struct counting *c, uin
 static int by_self(const void *a, const void *b, void *profile)
 {
 	const struct flat_row *x = a, *y = b;
+	int r = descending(x->self, y->self) ?: descending(x->total, y->total);
 
-	return descending(x->self, y->self) ?: descending(x->total, y->total) ?:
-	       strcmp(named_string(profile, x->name), named_string(profile, y->name));
+	return r ?: strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 int flat_build(const struct named_profile *np, struct flat *ret)

@@ -28,7 +28,9 @@ int named_copy_init(struct named_copy *c, const struct named_profile *np, struct
 		.lines = calloc((size_t)np->n_lines + 1, sizeof(*c->lines)),
 		.at = calloc((size_t)np->n_stack_locations + 1, sizeof(*c->at)),
 	};
-	return c->strings && c->functions && c->mappings && c->locations && c->stacks && c->lines && c->at ? 0 : -ENOMEM;
+	if (!c->strings || !c->functions || !c->mappings || !c->locations || !c->stacks || !c->lines || !c->at)
+		return -ENOMEM;
+	return 0;
 }
 
 void named_copy_done(struct named_copy *c)

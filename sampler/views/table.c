@@ -21,9 +21,10 @@ int table_format_parse(const char *word, enum table_format *ret)
 	return -EINVAL;
 }
 
-static size_t clean(struct buf *b, const char *text)
+static size_t clean(struct buf *b, const char *lead, const char *text)
 {
 	buf_reset(b);
+	buf_add_z(b, lead);
 	buf_add_z(b, text);
 	if (b->failed || !b->len)
 		return 0;
@@ -33,7 +34,7 @@ static size_t clean(struct buf *b, const char *text)
 
 void table_put_clean(FILE *out, struct buf *scratch, const char *text)
 {
-	size_t len = clean(scratch, text);
+	size_t len = clean(scratch, "", text);
 
 	if (len)
 		fwrite(scratch->data, 1, len, out);
@@ -190,7 +191,7 @@ static void put_csv(FILE *out, const char *s, size_t len)
 void table_text(struct table *t, const char *text)
 {
 	const struct table_column *c = cell_begin(t);
-	size_t len = c ? clean(&t->text, text) : 0;
+	size_t len = c ? clean(&t->text, t->format == TABLE_TEXT && *c->title == ' ' ? " " : "", text) : 0;
 	const char *s = len ? t->text.data : "";
 
 	if (c && t->format == TABLE_TEXT)
@@ -213,7 +214,7 @@ void table_null(struct table *t)
 
 void table_note(struct table *t, const char *text)
 {
-	size_t len = t->format == TABLE_TEXT ? clean(&t->text, text) : 0;
+	size_t len = t->format == TABLE_TEXT ? clean(&t->text, "", text) : 0;
 
 	if (len && fits_terminal(t))
 		table_fit_note(&t->fit, t->text.data, len);

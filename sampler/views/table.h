@@ -19,7 +19,7 @@ enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
 
 struct table_column {
 	const char *key; /* in json and csv; NULL: only in text */
-	const char *title; /* in text; NULL: left out */
+	const char *title; /* in text; NULL: left out; a space at its start comes before the column's texts, too */
 	int width; /* in text; negative: left-aligned; 0: no padding */
 	int decimals; /* decimals, in text */
 };

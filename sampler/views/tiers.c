@@ -61,9 +61,9 @@ static void count_leaf(struct tiers *t, struct tier_row *by_name, uint32_t name,
 static int compare(const void *a, const void *b, void *profile)
 {
 	const struct tier_row *x = a, *y = b;
+	int r = descending(x->self_weight, y->self_weight) ?: descending(x->self, y->self);
 
-	return descending(x->self_weight, y->self_weight) ?: descending(x->self, y->self) ?:
-	       strcmp(named_string(profile, x->name), named_string(profile, y->name));
+	return r ?: strcmp(named_string(profile, x->name), named_string(profile, y->name));
 }
 
 int tiers_build(const struct named_profile *np, struct tiers *ret)

@@ -28,9 +28,6 @@ static const char *main_kind(const struct flat_row *r)
 
 static void put_row(struct table *t, const struct named_profile *np, const struct flat *f, const struct flat_row *r)
 {
-	const char *kind = main_kind(r);
-	char shown[24];
-
 	table_count(t, r->self);
 	table_number(t, share_percent(r->self, f->samples));
 	table_number(t, share_error(r->self, f->samples));
@@ -39,8 +36,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 	table_number(t, share_error(r->total, f->samples));
 	table_count(t, r->self_weight);
 	table_count(t, r->total_weight);
-	snprintf(shown, sizeof(shown), "%s%s", t->format == TABLE_TEXT ? " " : "", kind);
-	table_text(t, shown);
+	table_text(t, main_kind(r));
 	table_text(t, frame_name_text(np, r->name));
 }
 

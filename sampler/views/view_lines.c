@@ -74,7 +74,6 @@ static int build(struct line_row **rows, const struct named_profile *np, const u
 static void put_row(struct table *t, const struct named_profile *np, const struct line_row *r, uint64_t all)
 {
 	const char *file = named_string(np, r->key.file), *slash = strrchr(file, '/');
-	struct buf shown = {0};
 
 	table_count(t, r->self);
 	table_number(t, share_percent(r->self, all));
@@ -85,11 +84,8 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 		table_count(t, (uint64_t)r->key.line);
 	else
 		table_null(t);
-	if (t->format == TABLE_TEXT)
-		buf_printf(&shown, " %s", slash ? slash + 1 : *file ? file : "-");
-	table_text(t, t->format == TABLE_TEXT && shown.data ? shown.data : file);
+	table_text(t, t->format != TABLE_TEXT ? file : slash ? slash + 1 : *file ? file : "-");
 	table_text(t, frame_name_text(np, r->key.name));
-	buf_done(&shown);
 }
 
 static void print(const struct named_profile *np, const struct view_options *o, struct line_row *rows, FILE *out)

@@ -68,8 +68,6 @@ static size_t threads_of(const struct named_profile *np, struct thread_row *rows
 
 static void put_row(struct table *t, const struct named_profile *np, const struct thread_row *r, uint64_t all)
 {
-	struct buf text = {0};
-
 	table_count(t, r->count);
 	table_number(t, share_percent(r->count, all));
 	table_number(t, share_error(r->count, all));
@@ -79,9 +77,7 @@ static void put_row(struct table *t, const struct named_profile *np, const struc
 		table_count(t, (uint64_t)r->tid);
 	else
 		table_null(t);
-	buf_printf(&text, "%s%s", t->format == TABLE_TEXT ? " " : "", frame_name_text(np, r->name));
-	table_text(t, text.failed ? "?" : text.data);
-	buf_done(&text);
+	table_text(t, frame_name_text(np, r->name));
 }
 
 static bool has_threads(const struct thread_row *rows, size_t n)

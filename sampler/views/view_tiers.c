@@ -55,7 +55,7 @@ static void put_amount(struct printing *p, uint64_t samples, uint64_t weight)
 		table_null(&p->t);
 }
 
-static void put_row(struct printing *p, const struct tier_row *r, const char *name)
+static void put_row(struct printing *p, const struct tier_row *r)
 {
 	put_amount(p, r->self, r->self_weight);
 	table_number(&p->t, share_percent(r->self, p->tiers->samples));
@@ -68,9 +68,7 @@ static void put_row(struct printing *p, const struct tier_row *r, const char *na
 	table_count(&p->t, r->compile.c2_ms);
 	table_count(&p->t, r->compile.not_entrant);
 	table_text(&p->t, named_string(p->np, r->compile.why_interpreted));
-	buf_reset(&p->scratch);
-	buf_printf(&p->scratch, "%s%s", p->t.format == TABLE_TEXT ? " " : "", name);
-	table_text(&p->t, p->scratch.failed ? "?" : p->scratch.data);
+	table_text(&p->t, frame_name_text(p->np, r->name));
 }
 
 /* Printed below a row of text: why the method is interpreted, and which code was discarded. */
@@ -157,7 +155,7 @@ int view_tiers(const struct named_profile *np, const struct view_options *o, FIL
 	n = o->rows && o->rows < tiers.n ? o->rows : tiers.n;
 	begin(&p, o, &json);
 	for (size_t i = 0; i < n; i++) {
-		put_row(&p, &tiers.rows[i], frame_name_text(np, tiers.rows[i].name));
+		put_row(&p, &tiers.rows[i]);
 		put_notes(&p, &tiers.rows[i]);
 	}
 	table_end(&p.t);

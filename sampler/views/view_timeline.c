@@ -23,15 +23,14 @@ enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), BAR = 20, NARROW_STRIP = 
 static const char letters[TIMELINE_PARTS] = {'0', '1', 'j', 'n', 'k', '.'};
 
 /* The parts of the time as letters, in proportion; remainders too small for a letter are left out. */
-static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
+static void bar_text(const struct timeline_slice *s, char dst[BAR + 1])
 {
 	uint64_t sum = 0;
 	size_t n = 0;
 
-	dst[n++] = ' ';
 	for (int p = 0; s->samples && p < TIMELINE_PARTS; p++) {
 		sum += s->part[p];
-		while (n - 1 < (size_t)((double)sum / (double)s->samples * BAR + 0.5))
+		while (n < (size_t)((double)sum / (double)s->samples * BAR + 0.5))
 			dst[n++] = letters[p];
 	}
 	dst[n] = '\0';
@@ -40,7 +39,7 @@ static void bar_text(const struct timeline_slice *s, char dst[BAR + 2])
 /* Shares in text, samples elsewhere. */
 static void put_slice(struct table *t, const struct timeline *line, uint32_t first, const struct timeline_slice *s)
 {
-	char bar[BAR + 2];
+	char bar[BAR + 1];
 
 	table_count(t, first + 1);
 	table_number(t, (double)first * (double)line->slice_ns / 1e9);
@@ -116,9 +115,9 @@ static void put_method_text(const struct named_profile *np, const struct timelin
 {
 	/* On a terminal, long strips would leave no room for names. */
 	uint32_t step = t->width ? (line->n_columns + NARROW_STRIP - 1) / NARROW_STRIP : 1;
-	char strip[1 + TIMELINE_COLUMNS + 1] = " ";
+	char strip[TIMELINE_COLUMNS + 1];
 
-	strip_text(line, m, step ? step : 1, strip + 1);
+	strip_text(line, m, step ? step : 1, strip);
 	table_number(t, share_percent(m->self, samples));
 	put_first(t, first_ms(line, m->compile.c1_ms, m->first[PART_C1]));
 	put_first(t, first_ms(line, m->compile.c2_ms, m->first[PART_C2]));

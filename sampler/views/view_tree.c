@@ -69,10 +69,8 @@ static void put_node(struct shown *s, uint32_t id)
 	const char *name = id ? frame_name_text(s->np, n->name) : s->root;
 	struct buf text = {0};
 
-	if (s->t.format == TABLE_TEXT) {
-		buf_add_z(&text, " ");
+	if (s->t.format == TABLE_TEXT)
 		put_lead(s, id, &text);
-	}
 	buf_add_z(&text, name);
 	table_count(&s->t, n->depth);
 	table_count(&s->t, n->total);
@@ -83,25 +81,17 @@ static void put_node(struct shown *s, uint32_t id)
 	buf_done(&text);
 }
 
-static int grow(struct shown *s, uint32_t depth)
-{
-	while (s->lead_len.n <= depth)
-		if (!vec_push(&s->lead_len, 0))
-			return -ENOMEM;
-	return 0;
-}
-
 static int walk(struct shown *s)
 {
 	const struct call_node *nodes = s->tree->nodes.v;
 	uint32_t at = next_shown(s, nodes[0].first_child);
 
-	if (grow(s, 0) < 0)
+	if (!vec_reach(&s->lead_len, 1, 0))
 		return -ENOMEM;
 	if (s->root)
 		put_node(s, 0);
 	while (at) {
-		if (grow(s, nodes[at].depth) < 0)
+		if (!vec_reach(&s->lead_len, nodes[at].depth + 1, 0))
 			return -ENOMEM;
 		if (s->rows) {
 			put_node(s, at);

@@ -75,13 +75,7 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 	if (id != SLOTS_NONE)
 		return id;
 	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts, s, w.len) : NULL;
-	if (!copy || !vec_push(&t->by_id, copy))
-		return UINT32_MAX;
-	id = (uint32_t)(t->by_id.n - 1);
-	if (slots_add(&t->ids, hash, id))
-		return id;
-	t->by_id.n--;
-	return UINT32_MAX;
+	return copy && slots_push(&t->ids, hash, &t->by_id, copy) ? (uint32_t)t->by_id.n - 1 : UINT32_MAX;
 }
 
 uint32_t strtab_add_z(struct strtab *t, const char *s)

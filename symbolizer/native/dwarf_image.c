@@ -230,10 +230,10 @@ static void write_headers(const struct plan *pl, uint8_t *base)
 		at += (uint32_t)sprintf(names + at, ".%s", pl->use->names[i]) + 1;
 	}
 	sh[n + 1] = (Elf64_Shdr){.sh_name = 0,
-					  .sh_type = SHT_STRTAB,
-					  .sh_addralign = 1,
-					  .sh_offset = (uint64_t)(names - (char *)base),
-					  .sh_size = at};
+				 .sh_type = SHT_STRTAB,
+				 .sh_addralign = 1,
+				 .sh_offset = (uint64_t)(names - (char *)base),
+				 .sh_size = at};
 }
 _Static_assert(sizeof(Elf64_Ehdr) + MAX_SECTIONS * (sizeof(Elf64_Shdr) + NAME_SIZE) < PAGE, "one page of headers");
 

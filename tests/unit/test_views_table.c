@@ -38,7 +38,7 @@ static char *print(size_t width, enum table_format format, const char *kind, con
 	struct table t;
 
 	table_begin(&t, &json, format, width, columns, N);
-	put_row(&t, 7, kind, " short");
+	put_row(&t, 7, kind, "short");
 	if (note)
 		table_note(&t, note);
 	put_row(&t, 12, NULL, name);
@@ -58,7 +58,7 @@ static void check(size_t width, const char *kind, const char *name, const char *
 static void not_for_a_terminal(void **state)
 {
 	(void)state;
-	check(0, " C2", " com/acme/a/very/long/package/Name.method", "why: so",
+	check(0, "C2", "com/acme/a/very/long/package/Name.method", "why: so",
 	      "     count   part %  kind        "
 	      " method\n         7    12.35  C2           short\n          why: so\n        12        -"
 	      "               com/acme/a/very/long/package/Name.method\n");
@@ -67,21 +67,21 @@ static void not_for_a_terminal(void **state)
 static void columns_are_as_wide_as_needed(void **state)
 {
 	(void)state;
-	check(80, " C2", " com/acme/Name.method", NULL,
+	check(80, "C2", "com/acme/Name.method", NULL,
 	      "count part %  kind  method\n    7  12.35  C2    short\n   12      -        com/acme/Name.method\n");
 	/* Nothing in a column: it is not there. */
-	check(80, NULL, " b", NULL, "count  method\n    7  short\n   12  b\n");
+	check(80, NULL, "b", NULL, "count  method\n    7  short\n   12  b\n");
 }
 
 static void long_names_lose_their_package(void **state)
 {
 	(void)state;
-	check(40, " C2", " com/acme/a/very/long/package/Name.method", NULL,
+	check(40, "C2", "com/acme/a/very/long/package/Name.method", NULL,
 	      "count part %  kind  method\n    7  12.35  C2    short\n"
 	      "   12      -        ..ackage/Name.method\n");
 	/* A wide character takes two columns. */
-	check(40, " C2",
-	      " \xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
+	check(40, "C2",
+	      "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
 	      "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2.m",
 	      NULL,
 	      "count part %  kind  method\n    7  12.35  C2    short\n"
@@ -92,7 +92,7 @@ static void long_names_lose_their_package(void **state)
 static void lines_of_a_tree_stay(void **state)
 {
 	(void)state;
-	check(45, " C2", " \xe2\x94\x82 \xe2\x94\x9c com/acme/long/package/Name.method", NULL,
+	check(45, "C2", "\xe2\x94\x82 \xe2\x94\x9c com/acme/long/package/Name.method", NULL,
 	      "count part %  kind  method\n    7  12.35  C2    short\n"
 	      "   12      -        \xe2\x94\x82 \xe2\x94\x9c ..package/Name.method\n");
 }
@@ -100,14 +100,14 @@ static void lines_of_a_tree_stay(void **state)
 static void notes_stand_below_their_row(void **state)
 {
 	(void)state;
-	check(40, NULL, " b", "interpreted: below its thresholds, called seven times only",
+	check(40, NULL, "b", "interpreted: below its thresholds, called seven times only",
 	      "count  method\n    7  short\n          interpreted: below its\n"
 	      "            thresholds, called seven\n            times only\n   12  b\n");
 }
 
 static void data_has_no_notes(void **state)
 {
-	char *got = print(80, TABLE_CSV, " C2", "n", "why");
+	char *got = print(80, TABLE_CSV, "C2", "n", "why");
 
 	(void)state;
 	assert_string_equal(got, "count,part,hidden\r\n7,12.345,99\r\n12,,99\r\n");
@@ -123,7 +123,7 @@ static void hostile(void **state)
 	memset(name, ' ', 100000);
 	memset(name + 100000, 'x', 100000);
 	name[200000] = '\0';
-	got = print(80, TABLE_TEXT, " C2", name, NULL);
+	got = print(80, TABLE_TEXT, "C2", name, NULL);
 	for (const char *line = got, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		assert_non_null(end);

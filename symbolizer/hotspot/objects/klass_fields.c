@@ -45,7 +45,8 @@ static uint8_t *array_read(struct jvm *jvm, const struct klass *k, struct hs_fie
 	uint32_t n;
 	uint8_t *p;
 
-	if (!jvm_get(jvm, k->addr, f, &array) || !object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 || n > STREAM_MAX / element)
+	if (!jvm_get(jvm, k->addr, f, &array) || !object_ok(array) || !mem_read_u32(jvm->mem, array, &n) || n == 0 ||
+	    n > STREAM_MAX / element)
 		return NULL;
 	*ret_bytes = n * element;
 	p = malloc(*ret_bytes);

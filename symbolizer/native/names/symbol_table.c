@@ -17,12 +17,13 @@ bool symbol_table_add(struct symbol_table *t, const struct symbol *sym)
 /* -1: of two symbols at one address, `a` has the better name. */
 static int better_name(const struct symbol *a, const struct symbol *b)
 {
-	if (a->name == b->name && a->rank == b->rank && a->end == b->end)
-		return 0;
-	return descending(a->rank, b->rank) ?: descending(a->end, b->end) ?:
-	       ascending(strspn(a->name, "_"), strspn(b->name, "_")) ?: /* write before __write */
-	       ascending(a->weak, b->weak) ?:
-	       ascending(strlen(a->name), strlen(b->name)) ?: strcmp(a->name, b->name); /* open before open64 */
+	int r = descending(a->rank, b->rank) ?: descending(a->end, b->end);
+
+	if (r || a->name == b->name)
+		return r;
+	/* Write before __write. */
+	r = ascending(strspn(a->name, "_"), strspn(b->name, "_")) ?: ascending(a->weak, b->weak);
+	return r ?: ascending(strlen(a->name), strlen(b->name)) ?: strcmp(a->name, b->name); /* open before open64 */
 }
 
 /*

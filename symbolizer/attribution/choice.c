@@ -62,9 +62,7 @@ static void search_add(struct search *q, int32_t i)
 
 static void add_successors(struct search *q, uint32_t i)
 {
-	int32_t s;
-
-	for (uint32_t k = 0; (s = graph_successor(q->g, i, k)) != -2; k++)
+	for_each_successor(s, q->g, i)
 		search_add(q, s);
 }
 

@@ -12,15 +12,9 @@ static uint32_t count_edges(struct graph *g)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n_insns; i++)
-		for (uint32_t k = 0;; k++) {
-			int32_t s = graph_successor(g, i, k);
-
-			if (s == -2)
-				break;
-			if (s >= 0) {
-				g->pred_start[s + 1]++;
-				n++;
-			}
+		for_each_successor(s, g, i) {
+			g->pred_start[s + 1]++;
+			n++;
 		}
 	return n;
 }
@@ -43,14 +37,8 @@ int graph_link(struct graph *g)
 	 * memmove().
 	 */
 	for (uint32_t i = g->n_insns; i-- > 0;)
-		for (uint32_t k = 0;; k++) {
-			int32_t s = graph_successor(g, i, k);
-
-			if (s == -2)
-				break;
-			if (s >= 0)
-				g->preds[--g->pred_start[s + 1]] = i;
-		}
+		for_each_successor(s, g, i)
+			g->preds[--g->pred_start[s + 1]] = i;
 	memmove(g->pred_start, g->pred_start + 1, g->n_insns * sizeof(*g->pred_start));
 	g->pred_start[g->n_insns] = n;
 	return 0;

@@ -116,4 +116,9 @@ static inline int32_t graph_successor(const struct graph *g, uint32_t i, uint32_
 	return k == 1 ? (in->flags & INSN_TAKEN ? in->target : -1) : -2;
 }
 
+/* The statement behind it runs for each instruction `s` that may follow instruction `i`. */
+#define for_each_successor(s, g, i)                                                                                    \
+	for (int32_t k_ = 0, s; (s = graph_successor(g, i, (uint32_t)k_)) != -2; k_++)                                 \
+		if (s >= 0)
+
 #endif

@@ -174,14 +174,8 @@ static void mark_reached(const struct graph *g, uint8_t *reached)
 	for (uint32_t i = 0; i < g->n_insns; i++) {
 		if (g->insns[i].flags & (INSN_ENTRY | INSN_ROOT))
 			reached[i] = 1;
-		for (uint32_t k = 0;; k++) {
-			int32_t s = graph_successor(g, i, k);
-
-			if (s == -2)
-				break;
-			if (s >= 0)
-				reached[s] = 1;
-		}
+		for_each_successor(s, g, i)
+			reached[s] = 1;
 	}
 }
 

@@ -24,11 +24,8 @@ static void mark(struct way_search *w, uint32_t i)
 
 static bool leads_on(const struct graph *g, uint32_t i)
 {
-	int32_t s;
-
-	for (uint32_t k = 0; (s = graph_successor(g, i, k)) != -2; k++)
-		if (s >= 0)
-			return true;
+	for_each_successor(s, g, i)
+		return true;
 	return false;
 }
 
@@ -78,13 +75,10 @@ static void find_behind(struct way_search *w)
 	for (uint32_t i = 0; i < g->n_insns; i++)
 		if (is_foreign_end_behind(g, i))
 			mark(w, i);
-	for (uint32_t head = 0; head < w->n; head++) {
-		int32_t s;
-
-		for (uint32_t k = 0; (s = graph_successor(g, w->queue[head], k)) != -2; k++)
-			if (s >= 0 && g->insns[s].evidence < 0 && !(g->insns[s].flags & INSN_ENTRY))
+	for (uint32_t head = 0; head < w->n; head++)
+		for_each_successor(s, g, w->queue[head])
+			if (g->insns[s].evidence < 0 && !(g->insns[s].flags & INSN_ENTRY))
 				mark(w, (uint32_t)s);
-	}
 }
 
 int graph_find_open_paths(struct graph *g)

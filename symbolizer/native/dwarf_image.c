@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "symbolizer/base/budget.h"
 #include "symbolizer/native/image.h"
@@ -20,6 +21,8 @@ enum {
 	CHUNK = 64 << 10,
 	ZDEBUG_HEADER = 12, /* "ZLIB" and the size, 8 bytes, big-endian */
 	DEFLATE_MOST = 1032, /* one byte expands to no more than this many (zlib's technical notes) */
+	ZSTD_MOST = 32 << 10, /* a block of 128 KiB has 4 bytes or more (RFC 8878, section 3.1.1.2) */
+	ZSTD_TYPE = 2, /* ELFCOMPRESS_ZSTD, since glibc 2.37 */
 };
 /* Mapped pages of a file cost less than private memory, so their limit is higher. */
 #define MAPPED_MAX (UINT64_C(1) << 30)
@@ -45,7 +48,7 @@ static const struct use {
 struct dwarf_section {
 	uint64_t from, from_len; /* in the file, without the header of a compressed section */
 	uint64_t at, len; /* in the image; len 0: there is no such section */
-	bool packed, mapped;
+	bool packed, zstd, mapped;
 };
 
 struct plan {
@@ -59,8 +62,10 @@ static bool read_chdr(struct image *im, struct dwarf_section *p)
 {
 	Elf64_Chdr ch;
 
-	if (p->from_len < sizeof(ch) || !image_read(im, p->from, &ch, sizeof(ch)) || ch.ch_type != ELFCOMPRESS_ZLIB)
+	if (p->from_len < sizeof(ch) || !image_read(im, p->from, &ch, sizeof(ch)) ||
+	    (ch.ch_type != ELFCOMPRESS_ZLIB && ch.ch_type != ZSTD_TYPE))
 		return false;
+	p->zstd = ch.ch_type == ZSTD_TYPE;
 	p->len = ch.ch_size;
 	p->from += sizeof(ch);
 	p->from_len -= sizeof(ch);
@@ -103,7 +108,8 @@ static bool find_part(struct image *im, const char *name, struct dwarf_section *
 	p->packed = zdebug || (sh.sh_flags & SHF_COMPRESSED);
 	if (!p->packed)
 		p->len = p->from_len;
-	else if (!(zdebug ? read_zdebug(im, p) : read_chdr(im, p)) || p->len / DEFLATE_MOST > p->from_len)
+	else if (!(zdebug ? read_zdebug(im, p) : read_chdr(im, p)) ||
+		 p->len / (p->zstd ? ZSTD_MOST : DEFLATE_MOST) > p->from_len)
 		return false;
 	return true;
 }
@@ -170,6 +176,25 @@ static int inflate_part(struct plan *pl, const struct dwarf_section *p, uint8_t 
 	return !out ? 0 : budget_expired(b) ? -ETIME : r == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
 }
 
+/* At once, without a window, of which a file could ask for 128 MiB. */
+static int unzstd_part(struct plan *pl, const struct dwarf_section *p, uint8_t *dst, struct budget *b)
+{
+	uint8_t *in = NULL;
+	int r = -EINVAL;
+
+	if (!budget_take(b, p->from_len))
+		return -E2BIG;
+	in = malloc(p->from_len);
+	if (!in)
+		r = -ENOMEM;
+	else if (image_read(pl->im, p->from, in, p->from_len) &&
+		 ZSTD_decompress(dst, p->len, in, p->from_len) == p->len)
+		r = 0;
+	free(in);
+	budget_give(b, p->from_len);
+	return r;
+}
+
 static int place_part(struct plan *pl, const struct dwarf_section *p, uint8_t *base, struct budget *b)
 {
 	uint8_t *start = base + p->at - lead_of(p);
@@ -180,7 +205,7 @@ static int place_part(struct plan *pl, const struct dwarf_section *p, uint8_t *b
 		 p->mapped ? pl->im->fd : -1, p->mapped ? (off_t)(p->from - lead_of(p)) : 0) == MAP_FAILED)
 		return -errno;
 	if (p->packed)
-		return inflate_part(pl, p, base + p->at, b);
+		return (p->zstd ? unzstd_part : inflate_part)(pl, p, base + p->at, b);
 	return p->mapped || image_read(pl->im, p->from, base + p->at, p->len) ? 0 : -EINVAL;
 }
 

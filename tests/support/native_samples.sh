@@ -11,10 +11,11 @@ for id in none sha1; do
 	$objcopy --strip-all --add-gnu-debuglink=full_$id.debug full_$id.so stripped_$id.so
 done
 $cc -g -O1 -fPIC -shared -fcf-protection=full -Wl,--build-id=none,-z,lazy,-z,ibtplt "$source" -o ibt.so
-# Call frame information in .debug_frame alone: in the file, compressed in both ways, in a debug file.
+# Call frame information in .debug_frame alone: in the file, compressed in three ways, in a debug file.
 $cc -g -O1 -fPIC -shared -fno-asynchronous-unwind-tables -fno-unwind-tables -Wl,--build-id=none "$source" -o frame.so
 $objcopy --compress-debug-sections=zlib frame.so frame_zlib.so
 $objcopy --compress-debug-sections=zlib-gnu frame.so frame_gnu.so
+$objcopy --compress-debug-sections=zstd frame.so frame_zstd.so
 $objcopy --only-keep-debug --compress-debug-sections frame.so frame.debug
 $objcopy --strip-all --add-gnu-debuglink=frame.debug frame.so frame_stripped.so
 $objcopy --strip-debug full_none.so nodebug.so

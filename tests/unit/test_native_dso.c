@@ -235,14 +235,14 @@ static void expect_rows(struct dso *d, uint64_t v)
 
 static void rows_of_debug_frame(void **state)
 {
-	static const char *const files[] = {"/frame.so", "/frame_zlib.so", "/frame_gnu.so"};
+	static const char *const files[] = {"/frame.so", "/frame_zlib.so", "/frame_gnu.so", "/frame_zstd.so"};
 	struct opener o = {.file = SAMPLES "/frame.debug"};
 	const struct cfi_row *row;
 	uint64_t v, size;
 	struct dso *d;
 
 	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		char path[512];
 
 		snprintf(path, sizeof(path), "%s%s", SAMPLES, files[i]);

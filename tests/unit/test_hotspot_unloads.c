@@ -191,6 +191,22 @@ static void known_methods(void **state)
 	assert_int_equal(compiled_again(w, 1003), known);
 }
 
+/* Unless what is read is recorded, nothing of these methods is read, until classes are unloaded. */
+static void known_methods_unread(void **state)
+{
+	struct world *w = *state;
+	uint32_t method = hs_code(w->hs, code_of(w, clock_monotonic_ns()))->method_id;
+	unsigned recorded = compiled_again(w, 1001), unread;
+
+	w->mem->exact = false;
+	unread = compiled_again(w, 1002);
+	assert_true(unread + 2 <= recorded);
+	unload(w);
+	assert_true(unread + 10 < compiled_again(w, 1003));
+	assert_int_equal(compiled_again(w, 1004), unread);
+	assert_int_equal(hs_code(w->hs, code_of(w, clock_monotonic_ns()))->method_id, method);
+}
+
 /* The count moves while they are read. */
 static void unloaded_meanwhile(void **state)
 {
@@ -390,6 +406,7 @@ int main(void)
 		ALL(new_code),
 		ALL(count_read_once),
 		ALL(known_methods),
+		ALL(known_methods_unread),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

@@ -11,6 +11,9 @@
 /* The longest symbol, and the longest UTF-8 form of one. */
 enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
 
+/* How long a method's memory is trusted after it was read, if redefinitions of classes cannot be noticed. */
+#define CONFIRMED_NS UINT64_C(10000000000)
+
 /* The text of one of the method's symbols, as UTF-8; NULL: there is none, or it is malformed. */
 static const char *symbol_text(struct method_table *table, const struct method_read *m, int s)
 {
@@ -261,28 +264,86 @@ static void confirm_known(struct method_table *table, struct method_read *m, siz
 	}
 }
 
+/* Interns a group of at most READ_GROUP methods. */
+static void group_intern(struct method_table *table, struct method_read *m, size_t n, uint32_t *ret)
+{
+	uint64_t unloads = table->unloads.seen.count, now_ns = clock_monotonic_ns();
+
+	methods_read(table, m, n);
+	confirm_known(table, m, n);
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = method_take(table, &m[i], unloads);
+		if (ret[i])
+			method_entry(table, ret[i])->confirmed_ns = now_ns;
+		method_read_done(&m[i]);
+		arena_done(&table->parts);
+	}
+}
+
+/*
+ * The id of a method that is certainly still at its address, so that nothing has to be read; otherwise 0. Methods of a
+ * class that was redefined change without a trace if the JVM's count of redefinitions is unknown; it takes two
+ * redefinitions until one is at the address of another.
+ */
+static uint32_t find_unread(const struct method_table *table, uint64_t addr, uint64_t now_ns)
+{
+	const struct jvm_count *redefined = &table->redefinitions.seen;
+	uint32_t id = u64map_get(&table->methods.ids, addr);
+	const struct method_entry *e = method_entry(table, id);
+
+	if (!e || !method_is_certain(table, e))
+		return 0;
+	if (redefined->counter)
+		return redefined->since_ns <= e->confirmed_ns ? id : 0;
+	return now_ns - e->confirmed_ns < CONFIRMED_NS ? id : 0;
+}
+
+/* A recording has what a replay reads, whatever the clock says then. */
+static bool may_skip(const struct jvm *jvm)
+{
+	return jvm->moment.sample_ns && !jvm->mem->exact;
+}
+
+/* Looks up what needs no reading, and moves the rest's positions to the front of `left`. Returns their number. */
+static size_t find_all_unread(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret,
+			      uint32_t *left)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	size_t rest = 0;
+
+	bool skip = may_skip(table->jvm);
+
+	if (skip) {
+		unloads_poll(table->jvm, &table->unloads);
+		redefinitions_poll(table->jvm, &table->redefinitions);
+	}
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = skip ? find_unread(table, addrs[i], now_ns) : 0;
+		if (!ret[i])
+			left[rest++] = (uint32_t)i;
+	}
+	return rest;
+}
+
 int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
 {
-	size_t group = n < READ_GROUP ? n : READ_GROUP;
+	size_t group = n < READ_GROUP ? n : READ_GROUP, rest;
 	struct method_read *m CLEANUP(free_at_exit) = calloc(group + 1, sizeof(*m));
-	uint64_t unloads;
+	uint32_t *left CLEANUP(free_at_exit) = calloc(n + 1, sizeof(*left));
+	uint32_t ids[READ_GROUP];
 
-	if (!m)
+	if (!m || !left)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i += group) {
-		size_t k = n - i < group ? n - i : group;
+	rest = find_all_unread(table, addrs, n, ret, left);
+	for (size_t i = 0; i < rest; i += group) {
+		size_t k = rest - i < group ? rest - i : group;
 
 		memset(m, 0, k * sizeof(*m));
 		for (size_t j = 0; j < k; j++)
-			m[j].addr = addrs[i + j];
-		unloads = table->unloads.seen.count;
-		methods_read(table, m, k);
-		confirm_known(table, m, k);
-		for (size_t j = 0; j < k; j++) {
-			ret[i + j] = method_take(table, &m[j], unloads);
-			method_read_done(&m[j]);
-			arena_done(&table->parts);
-		}
+			m[j].addr = addrs[left[i + j]];
+		group_intern(table, m, k, ids);
+		for (size_t j = 0; j < k; j++)
+			ret[left[i + j]] = ids[j];
 	}
 	return 0;
 }

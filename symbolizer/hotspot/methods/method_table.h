@@ -25,7 +25,7 @@ struct method_entry {
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
 	uint64_t unloads; /* the count of unloaded classes when it was last read */
-	uint64_t added_ns; /* clock_monotonic_ns() */
+	uint64_t added_ns, confirmed_ns; /* when it was first read, and last found unchanged; clock_monotonic_ns() */
 };
 
 /* Methods by id, with data to check whether they were replaced. Zero-initialise; then set jvm and methods.copies. */

@@ -6,6 +6,7 @@
 
 #include "sampler/session/parts/compile_watch.h"
 #include "sampler/session/parts/held_samples.h"
+#include "sampler/session/parts/threads.h"
 #include "sampler/session/session_private.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -15,6 +16,9 @@
 #include "symbolizer/target/proc.h"
 
 enum { TOUCH_PAGES = 16, PAGE = 4096 };
+
+/* A profile, which is taken as often, has one name for each thread. */
+#define RENAME_NS UINT64_C(10000000000)
 
 void session_hosting_pool(struct budget_pool *ret, size_t sessions)
 {
@@ -98,6 +102,7 @@ static int open_parts(struct session *s, struct readers_shared *shared, struct e
 	if (!s->profile || !s->held || !session_add_sample_parts(s) ||
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, COMPILE_READ_SPARING)))
 		return err_set(err, -ENOMEM, "out of memory");
+	threads_rename_every(s->threads, RENAME_NS);
 	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
 	if (r < 0)
 		return r;

@@ -31,6 +31,7 @@ struct threads {
 	struct proc *proc; /* NULL: a recording */
 	pid_t pid;
 	bool same_ns;
+	uint64_t rename_ns;
 	struct tid_map by_tid; /* struct known_thread */
 	struct known_thread *last;
 };
@@ -43,6 +44,7 @@ struct threads *threads_new(struct proc *proc, pid_t pid)
 		return NULL;
 	t->proc = proc;
 	t->pid = pid;
+	t->rename_ns = RENAME_NS;
 	t->by_tid.size = sizeof(struct known_thread);
 	t->same_ns = !proc || proc_same_ns(proc, "pid");
 	return t;
@@ -127,7 +129,7 @@ static void name_again(struct threads *t, struct known_thread *th, uint64_t now_
 	th->named_ns = now_ns;
 	set_name(t, th, hs, p);
 	if (th->java_name)
-		th->pause_ns = RENAME_NS;
+		th->pause_ns = t->rename_ns;
 	else
 		th->pause_ns = th->pause_ns * 2 > NO_JAVA_NS ? NO_JAVA_NS : th->pause_ns * 2;
 }
@@ -174,6 +176,11 @@ void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const ch
 		return;
 	th->ns_tid = ns_tid;
 	profile_set_thread_name(p, t->pid, tid, name);
+}
+
+void threads_rename_every(struct threads *t, uint64_t ns)
+{
+	t->rename_ns = ns;
 }
 
 void threads_rename(struct threads *t, pid_t tid)

@@ -36,6 +36,9 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot
 /* At the end: looks up once more the names of threads that have only the kernel's name. */
 void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p);
 
+/* How often names of Java threads are refreshed, if not every two seconds. */
+void threads_rename_every(struct threads *t, uint64_t ns);
+
 /* Looks up the thread's name again at its next sample. */
 void threads_rename(struct threads *t, pid_t tid);
 

@@ -19,9 +19,9 @@
 #define INTERVAL_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(2000000000)
 #define SECOND_NS UINT64_C(1000000000)
-enum { READ_MAX = 512, SPARING_MAX = 64, WATCHED_MAX = 1 << 18 };
+enum { READ_MAX = 512, SPARING_MAX = 16, WATCHED_MAX = 1 << 18 };
 /* Sparing: of the states of a method, the first are kept (store/day.c), except for a count that seldom grows. */
-enum { PAUSE_MIN_S = 10, PAUSE_MAX_S = 320 };
+enum { PAUSE_MIN_S = 40, PAUSE_MAX_S = 640 };
 
 struct watched {
 	uint32_t method;

@@ -23,7 +23,7 @@ enum { MOST = 64 };
 struct target {
 	pid_t pid;
 	uint32_t divisor;
-	uint64_t samples, weight, cpu0, cpu1;
+	uint64_t samples, weight, cpu0, cpu1, last_ns;
 };
 
 struct run {
@@ -32,7 +32,7 @@ struct run {
 	int n;
 	pid_t mapped[MOST]; /* each once */
 	int n_mapped;
-	uint64_t from_ns, to_ns, until_ns, wrong, cut, unordered, last_ns, execs, exits, names;
+	uint64_t from_ns, to_ns, until_ns, wrong, cut, unordered, execs, exits, names;
 	bool measured;
 };
 
@@ -49,11 +49,13 @@ static void on_sample(void *ctx, const struct raw_sample *s)
 	struct run *r = ctx;
 	struct target *t = find(r, s->pid);
 
-	r->unordered += s->time_ns < r->last_ns;
-	r->last_ns = s->time_ns;
 	r->cut += s->stack_cut;
 	r->wrong += !t;
-	if (!t || s->time_ns < r->from_ns || (r->measured && s->time_ns >= r->to_ns))
+	if (!t)
+		return;
+	r->unordered += s->time_ns < t->last_ns;
+	t->last_ns = s->time_ns;
+	if (s->time_ns < r->from_ns || (r->measured && s->time_ns >= r->to_ns))
 		return;
 	t->samples++;
 	t->weight += s->weight * t->divisor;
@@ -95,6 +97,11 @@ static void on_mapped(void *ctx, pid_t pid)
 		i++;
 	if (i == r->n_mapped && i < MOST)
 		r->mapped[r->n_mapped++] = pid;
+}
+
+static void on_idle(void *ctx)
+{
+	(void)ctx;
 }
 
 static uint64_t cpu_of(pid_t pid)
@@ -174,6 +181,7 @@ int main(int argc, char **argv)
 					    .thread_exit = on_thread_exit,
 					    .exec = on_pid,
 					    .mapped = on_mapped,
+					    .idle = on_idle,
 					    .turn = on_turn};
 	struct err err = {0};
 

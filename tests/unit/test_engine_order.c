@@ -33,9 +33,20 @@ static const char *taken(struct record_order *o, uint64_t until_ns)
 	return got;
 }
 
+static bool add_of(struct record_order *o, pid_t pid, uint64_t time_ns, const char *text)
+{
+	void *p = record_order_add(o, pid, time_ns, strlen(text));
+
+	if (!p)
+		return false;
+	assert_int_equal((uintptr_t)p % 8, 0);
+	memcpy(p, text, strlen(text));
+	return true;
+}
+
 static void add(struct record_order *o, uint64_t time_ns, const char *text)
 {
-	assert_int_equal(record_order_add(o, time_ns, text, strlen(text)), 0);
+	assert_true(add_of(o, 1, time_ns, text));
 }
 
 static void by_time_whatever_their_ring(void **state)
@@ -68,6 +79,22 @@ static void what_is_later_waits_for_older_ones(void **state)
 	record_order_done(&o);
 }
 
+static void each_process_has_its_own_together(void **state)
+{
+	struct record_order o = {0};
+
+	(void)state;
+	assert_true(add_of(&o, 2, 10, "d"));
+	assert_true(add_of(&o, 1, 30, "c"));
+	assert_true(add_of(&o, 2, 40, "later"));
+	assert_true(add_of(&o, 2, 20, "e"));
+	assert_true(add_of(&o, 1, 20, "b"));
+	assert_true(add_of(&o, 1, 10, "a"));
+	assert_string_equal(taken(&o, 30), "abcde");
+	assert_string_equal(taken(&o, 40), "later");
+	record_order_done(&o);
+}
+
 static void what_waits_is_there_without_memory(void **state)
 {
 	struct record_order o = {0};
@@ -77,12 +104,12 @@ static void what_waits_is_there_without_memory(void **state)
 	add(&o, 10, "a");
 	add(&o, 20, "b");
 	no_memory = true;
-	while (record_order_add(&o, 40, "dd", 2) == 0)
+	while (add_of(&o, 1, 40, "dd"))
 		;
 	assert_string_equal(taken(&o, 10), "a");
 	assert_string_equal(taken(&o, 30), "bccc");
 	no_memory = false;
-	assert_int_equal(record_order_add(&o, 35, "e", 1), 0);
+	add(&o, 35, "e");
 	assert_string_equal(taken(&o, 35), "e");
 	record_order_done(&o);
 }
@@ -92,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_time_whatever_their_ring),
 		cmocka_unit_test(what_is_later_waits_for_older_ones),
+		cmocka_unit_test(each_process_has_its_own_together),
 		cmocka_unit_test(what_waits_is_there_without_memory),
 	};
 

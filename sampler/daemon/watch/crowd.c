@@ -193,10 +193,18 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 
 	if (!m || m->over)
 		return;
-	crowd_work_on(c, m);
+	if (c->at_work != m)
+		crowd_work_on(c, m); /* until it is another one's turn, since that takes a system call */
 	own.weight *= member_divisor_at(c, m, raw->time_ns);
 	m->doubtful += !session_hosted_sample(m->session, &own);
-	crowd_work_on(c, NULL);
+}
+
+static void on_idle(void *ctx)
+{
+	struct crowd *c = ctx;
+
+	if (c->at_work)
+		crowd_work_on(c, NULL);
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
@@ -340,6 +348,7 @@ static void sample(struct crowd *c)
 		.thread_exit = on_thread_exit,
 		.exec = on_exec,
 		.mapped = on_mapped,
+		.idle = on_idle,
 		.turn = on_turn,
 	};
 	const struct crowd_report ready = {.what = CROWD_READY};

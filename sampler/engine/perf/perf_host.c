@@ -46,7 +46,7 @@ struct perf_host {
 	uint32_t resize_to; /* 0: nothing */
 	uint64_t resized_ns;
 	uint64_t random;
-	struct record_order records; /* of this round and of the one before */
+	struct record_order records; /* messages, of this round and of the one before */
 	bool from_samples; /* the ring that is being read */
 	_Atomic uint64_t *watched; /* one bit for each PID */
 	_Atomic uint64_t new_ns; /* when one was last added; CLOCK_MONOTONIC */
@@ -91,10 +91,11 @@ static void find_end(struct perf_host *h, struct perf_msg_sample *m, const struc
 		h->resize_to = to;
 }
 
-static void push_sample(struct perf_host *h, const struct perf_record *r)
+/* The used part of a stack copy is much smaller than the record, so only that is copied. */
+static bool keep_sample(struct perf_host *h, const struct perf_record *r)
 {
 	uint64_t kernel[KERNEL_MAX];
-	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX), len;
+	size_t n_kernel = perf_record_kernel_chain(r, kernel, KERNEL_MAX);
 	struct perf_msg_sample m = {
 		.head = {.kind = PERF_MSG_SAMPLE, .pid = r->pid, .tid = r->tid},
 		.time_ns = r->time,
@@ -103,38 +104,27 @@ static void push_sample(struct perf_host *h, const struct perf_record *r)
 	};
 	uint8_t *dst;
 
-	if (!is_watched(h, r->pid)) {
-		count(&h->n_foreign, 1);
-		return;
-	}
 	perf_msg_fill_user(&m, r);
 	find_end(h, &m, r);
-	len = sizeof(m) + n_kernel * 8 + m.stack_len;
-	dst = sample_queue_reserve(h->queue, len);
-	if (!dst) {
-		count(&h->lost_queue, 1);
-		return;
-	}
+	dst = record_order_add(&h->records, r->pid, r->time, sizeof(m) + n_kernel * 8 + m.stack_len);
+	if (!dst)
+		return false;
 	memcpy(dst, &m, sizeof(m));
 	memcpy(dst + sizeof(m), kernel, n_kernel * 8);
 	if (m.stack_len)
 		memcpy(dst + sizeof(m) + n_kernel * 8, r->stack, m.stack_len);
-	sample_queue_commit(h->queue, len);
-	count(&h->n_samples, 1);
+	return true;
 }
 
-/* A message that finds no room is as good as a record that was lost. */
-static void push_event(struct perf_host *h, enum perf_msg_kind kind, const struct perf_record *r)
+static bool keep_event(struct perf_host *h, enum perf_msg_kind kind, const struct perf_record *r)
 {
-	struct perf_msg *m = sample_queue_reserve(h->queue, sizeof(*m));
+	struct perf_msg *m = record_order_add(&h->records, r->pid, r->time, sizeof(*m));
 
-	if (!m) {
-		count(&h->lost_records, 1);
-		return;
-	}
+	if (!m)
+		return false;
 	*m = (struct perf_msg){.kind = kind, .pid = r->pid, .tid = r->tid};
 	memcpy(m->comm, r->comm, sizeof(m->comm));
-	sample_queue_commit(h->queue, sizeof(*m));
+	return true;
 }
 
 /* A process that becomes a JVM. */
@@ -146,27 +136,21 @@ static bool is_libjvm(const struct perf_record *r)
 	return len >= n && memcmp(r->path + len - n, name, n) == 0;
 }
 
-static void push_other(struct perf_host *h, const struct perf_record *r)
+/* A message that finds no room is as good as a record that was lost. */
+static void push(void *ctx, const void *message, size_t len)
 {
-	if (r->kind == PERF_REC_EXIT)
-		push_event(h, PERF_MSG_EXIT, r);
-	else if (r->kind == PERF_REC_MMAP)
-		push_event(h, PERF_MSG_MAPPED, r);
-	else if (r->kind == PERF_REC_COMM)
-		push_event(h, r->exec ? PERF_MSG_EXEC : PERF_MSG_THREAD, r);
-}
-
-static void push(void *ctx, const void *bytes, size_t len)
-{
+	const struct perf_msg *m = message;
 	struct perf_host *h = ctx;
-	struct perf_record r;
+	void *dst = sample_queue_reserve(h->queue, len);
 
-	if (perf_record_parse(&h->layout, bytes, len, &r) < 0)
+	if (!dst) {
+		count(m->kind == PERF_MSG_SAMPLE ? &h->lost_queue : &h->lost_records, 1);
 		return;
-	if (r.kind == PERF_REC_SAMPLE)
-		push_sample(h, &r);
-	else
-		push_other(h, &r);
+	}
+	memcpy(dst, message, len);
+	sample_queue_commit(h->queue, len);
+	if (m->kind == PERF_MSG_SAMPLE)
+		count(&h->n_samples, 1);
 }
 
 /* --- the rings --- */
@@ -184,13 +168,24 @@ static void note_lost(struct perf_host *h, uint64_t n)
 		count(&h->lost_ring, n);
 }
 
-static bool is_wanted(const struct perf_host *h, const struct perf_record *r)
+/* false: out of memory. */
+static bool keep(struct perf_host *h, const struct perf_record *r)
 {
-	if (r->kind == PERF_REC_SAMPLE)
+	bool watched = is_watched(h, r->pid);
+
+	if (r->kind == PERF_REC_SAMPLE) {
+		count(&h->n_foreign, !watched);
+		return !watched || keep_sample(h, r);
+	}
+	if (r->kind == PERF_REC_MMAP)
+		return !(watched || is_libjvm(r)) || keep_event(h, PERF_MSG_MAPPED, r);
+	if (!watched)
 		return true;
-	if (is_watched(h, r->pid))
-		return r->kind == PERF_REC_EXIT || r->kind == PERF_REC_MMAP || r->kind == PERF_REC_COMM;
-	return is_libjvm(r);
+	if (r->kind == PERF_REC_EXIT)
+		return keep_event(h, PERF_MSG_EXIT, r);
+	if (r->kind == PERF_REC_COMM)
+		return keep_event(h, r->exec ? PERF_MSG_EXEC : PERF_MSG_THREAD, r);
+	return true;
 }
 
 static int keep_record(void *ctx, const void *bytes, size_t size)
@@ -204,7 +199,7 @@ static int keep_record(void *ctx, const void *bytes, size_t size)
 	}
 	if (r.kind == PERF_REC_LOST)
 		note_lost(h, r.lost);
-	if (is_wanted(h, &r) && record_order_add(&h->records, r.time, bytes, size) < 0)
+	if (!keep(h, &r))
 		count(h->from_samples ? &h->lost_queue : &h->lost_records, 1);
 	return 0;
 }
@@ -427,6 +422,8 @@ void perf_host_run(struct perf_host *h, const struct perf_host_sink *sink)
 		deliver_queued(h, sink, done ? UINT64_MAX : until_ns);
 		if (done)
 			break;
+		if (sample_queue_empty(h->queue))
+			sink->idle(sink->ctx);
 		wait_queue(h, sink->fd, until_ns);
 	}
 }

@@ -12,7 +12,7 @@ struct raw_sample;
 /*
  * Raw samples of many processes from one set of events for the host (host_events.h). A process is sampled if it is a
  * member of the filter (perf_members.h) and watched here. A thread moves records from the rings to a queue, in batches
- * and at irregular times, sorted by time. It reads nothing else of the processes: if a stack is deeper than its copy,
+ * and at irregular times, sorted by process and time. It reads nothing else of the processes: if a stack is deeper than its copy,
  * the rest is missing.
  */
 struct perf_host;
@@ -46,6 +46,7 @@ struct perf_host_sink {
 	void (*thread_exit)(void *ctx, pid_t pid, pid_t tid);
 	void (*exec)(void *ctx, pid_t pid); /* earlier samples are delivered before it */
 	void (*mapped)(void *ctx, pid_t pid); /* code; also of a process that is not watched, if it is a libjvm.so */
+	void (*idle)(void *ctx); /* nothing is left to deliver for now, and the thread is about to wait */
 	/* Again and again. Returns when to call it again at the latest (CLOCK_MONOTONIC). */
 	uint64_t (*turn)(void *ctx);
 };

@@ -1,13 +1,21 @@
 #include "sampler/engine/perf/rings/record_order.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_time(const void *a, const void *b)
+enum { KEPT = 1 << 20 }; /* bytes of memory that are not freed when there is no record */
+
+static size_t padded(size_t len)
+{
+	return (len + 7) & ~(size_t)7;
+}
+
+static int by_process(const void *a, const void *b)
 {
 	const struct ordered_record *x = a, *y = b;
 
+	if (x->pid != y->pid)
+		return (x->pid > y->pid) - (x->pid < y->pid);
 	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
 					  (x->at > y->at) - (x->at < y->at);
 }
@@ -30,18 +38,18 @@ static void close_gaps(struct record_order *o)
 
 		memmove(o->bytes.data + len, o->bytes.data + r->at, r->len);
 		r->at = len;
-		len += r->len;
+		len += padded(r->len);
 	}
 	o->bytes.len = len;
 	o->bytes.failed = false; /* there is room again */
 }
 
-int record_order_add(struct record_order *o, uint64_t time_ns, const void *record, size_t len)
+void *record_order_add(struct record_order *o, pid_t pid, uint64_t time_ns, size_t len)
 {
-	const struct ordered_record r = {.time_ns = time_ns, .at = o->bytes.len, .len = len};
+	const struct ordered_record r = {.time_ns = time_ns, .pid = pid, .at = o->bytes.len, .len = len};
+	void *p = buf_extend(&o->bytes, padded(len));
 
-	buf_add(&o->bytes, record, len);
-	return o->bytes.failed || !vec_push(&o->records, r) ? -ENOMEM : 0;
+	return p && vec_push(&o->records, r) ? p : NULL;
 }
 
 void record_order_take(struct record_order *o, uint64_t until_ns,
@@ -50,7 +58,7 @@ void record_order_take(struct record_order *o, uint64_t until_ns,
 	size_t kept = 0;
 
 	if (o->records.n)
-		qsort(o->records.v, o->records.n, sizeof(*o->records.v), by_time);
+		qsort(o->records.v, o->records.n, sizeof(*o->records.v), by_process);
 	for (size_t i = 0; i < o->records.n; i++) {
 		struct ordered_record r = o->records.v[i];
 
@@ -62,8 +70,10 @@ void record_order_take(struct record_order *o, uint64_t until_ns,
 	o->records.n = kept;
 	if (kept)
 		close_gaps(o);
-	else
+	else if (o->bytes.cap > KEPT)
 		buf_done(&o->bytes);
+	else
+		buf_reset(&o->bytes);
 }
 
 void record_order_done(struct record_order *o)

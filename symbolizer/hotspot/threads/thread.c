@@ -211,7 +211,7 @@ static bool list_fresh(struct thread_list *list, uint32_t i)
 		return list->read_ns != 0;
 	changed = list_changed(list);
 	if (i)
-		return changed ? thread_same(list, i - 1) : age < UNCHANGED_HIT_NS;
+		return (!changed && age < UNCHANGED_HIT_NS) || thread_same(list, i - 1);
 	return !changed && age < UNCHANGED_MISS_NS;
 }
 

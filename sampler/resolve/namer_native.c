@@ -91,22 +91,42 @@ static void demangle_stub(const char *mangled, size_t len, char *dst, size_t siz
 	snprintf(dst + len, size - len, "%s", PLT);
 }
 
-static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
+static void make_readable(const char *mangled, char *dst, size_t size)
 {
-	struct budget *files = n->s->files;
 	size_t len = strlen(mangled);
-	char name[NAME_SIZE];
 
+	if (len > strlen(PLT) && strcmp(mangled + len - strlen(PLT), PLT) == 0)
+		demangle_stub(mangled, len - strlen(PLT), dst, size);
+	else
+		demangle(mangled, dst, size);
+}
+
+/* Of C++ and Rust. Other names are readable as they are, in less time than the clock of the budget takes. */
+static bool is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0;
+}
+
+static void demangle_within_budget(struct budget *files, const char *mangled, char *dst, size_t size)
+{
 	budget_begin(files);
 	if (budget_poll(files)) {
-		snprintf(name, sizeof(name), "%s", mangled);
+		snprintf(dst, size, "%s", mangled);
 		budget_refuse(files, 0, "demangled names, for lack of time");
-	} else if (len > strlen(PLT) && strcmp(mangled + len - strlen(PLT), PLT) == 0) {
-		demangle_stub(mangled, len - strlen(PLT), name, sizeof(name));
 	} else {
-		demangle(mangled, name, sizeof(name));
+		make_readable(mangled, dst, size);
 	}
 	budget_end(files);
+}
+
+static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
+{
+	char name[NAME_SIZE];
+
+	if (is_mangled(mangled))
+		demangle_within_budget(n->s->files, mangled, name, sizeof(name));
+	else
+		make_readable(mangled, name, sizeof(name));
 	return namer_function(n, name, mangled, file);
 }
 

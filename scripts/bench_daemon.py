@@ -2,7 +2,8 @@
 
 Four JVMs have two busy threads each: javac, the H2 database, Clojure and tests/java/cli/Busy.java. The others hardly do anything,
 as most of a host's JVMs; every third of them is a database with a little work. Each minute gets a line, by role of the daemon's
-processes; the last minutes are compared with the bars of a steady state."""
+processes; the last minutes are compared with the bars of a steady state. Instead, --idle is about JVMs that do nothing at all, and
+--churn about JVMs that start and end."""
 
 import argparse
 import collections
@@ -20,75 +21,21 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
 os.environ.setdefault("JSAMPLER_BUILD", str(ROOT / "build/release"))  # history.py
 os.environ.setdefault("JSAMPLER", os.environ["JSAMPLER_BUILD"] + "/sampler/cli/jsampler")
-import attribution  # noqa: E402
 import daemon  # noqa: E402
 import history  # noqa: E402
 import jvm  # noqa: E402
+from bench_daemon_jvms import RULES, Churn, Programs  # noqa: E402
 from bench_has_run import cpu_clock  # noqa: E402
 from bench_rows import finish, row  # noqa: E402
 
-USER = 61300  # of the JVMs; the daemon leaves out all others
-RULES = "[rule ours]\nuser = %d\n[rule others]\npid = *\nsample = no\n" % USER
 ROLES = ("first", "worker", "broker", "keeper", "other")
-BAR_MB, BAR_CPU = 150, 1.0
+BAR_MB, BAR_CPU, BAR_IDLE_CPU = 150, 1.0, 0.2
+FLAT_MB, FLAT_FDS = 2, 2  # what memory and descriptors vary by, at rest
 STEADY_MINUTES = 5  # the last ones, of whose CPU time the mean counts
-IDLE_MB, BUSY_MB = 48, 256
-WHO = {"user": USER, "group": USER, "extra_groups": []}
 
+# cpu: in seconds, with what children have used that have ended meanwhile, such as those that look at new processes
 Usage = collections.namedtuple("Usage", "pss rss fds threads cpu")
-
-
-# ---- the JVMs ----------------------------------------------------------------------------------
-
-
-class Programs:
-    """Class files and sources, where the JVMs' user can read them."""
-
-    def __init__(self, jdk, tmp):
-        self.jdk, self.tmp = jdk, pathlib.Path(tmp)
-        self.twice, self.cli = (jvm.public(jvm.compile_java(jdk, n)) for n in ("twice", "cli"))
-        self.work = self.tmp / "classes"
-        self.out = self.tmp / "out"
-        self.out.mkdir()
-        os.chown(self.out, USER, USER)
-        sources = [str(attribution.HERE / ("attribution_%s.java" % n)) for n in ("H2", "Javac")]
-        subprocess.run([str(jdk.home / "bin/javac"), "-nowarn", "-d", str(self.work), *sources], check=True)
-        self.script = jvm.public(attribution.HERE / "attribution_clojure.clj")
-        self.sources = attribution.extract_sources(self.tmp)
-
-    def start(self, path, main, args, mb):
-        return jvm.Jvm(self.jdk, path, main, list(map(str, args)), ["-Xmx%dm" % mb, "-XX:+UseSerialGC"], env={"PATH": os.environ["PATH"]},
-                       stderr=subprocess.DEVNULL, who=WHO)
-
-    def start_twice(self, path, main, *args):
-        return self.start("%s:%s" % (self.twice, path), "Twice", [main, *args], BUSY_MB)
-
-    def busy(self):
-        """Four JVMs of two busy threads each."""
-        clojure = attribution.find_jars("clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar")
-        h2 = attribution.find_jars("h2.jar")
-        yield self.start_twice(self.work, "Javac", self.sources, self.out)
-        yield self.start_twice("%s:%s" % (self.work, h2), "H2")
-        yield self.start_twice(clojure, "clojure.main", self.script)
-        yield self.start(self.cli, "Busy", [], IDLE_MB)
-
-    def idle(self, n):
-        h2 = attribution.find_jars("h2.jar")
-        for i in range(n):
-            if i % 3:
-                yield self.start(self.cli, "Busy", ["idle"], IDLE_MB)
-            else:
-                yield self.start("%s:%s" % (self.work, h2), "H2", [2000], IDLE_MB)
-
-
-def start_all(programs, n, jvms):
-    """jvms: where they are added, so that they are stopped whatever happens. What is busy may take minutes to be ready."""
-    for j in programs.idle(n - 4):
-        jvms.append(j)
-    for j in jvms:
-        if j.argv[-2] == "Busy":
-            j.wait_ready()
-    jvms.extend(programs.busy())
+Minute = collections.namedtuple("Minute", "pss cpu fds threads ring")  # cpu: {role: % of a core}
 
 
 # ---- the daemon --------------------------------------------------------------------------------
@@ -108,10 +55,16 @@ def role(d, pid, comm):
     return name if name in ROLES else "other"
 
 
+def waited_for(pid):
+    """CPU seconds of its children that have ended, in ticks."""
+    stat = pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
+    return (int(stat[13]) + int(stat[14])) / os.sysconf("SC_CLK_TCK")
+
+
 def usage_of(pid):
     memory = fields("/proc/%d/smaps_rollup" % pid)
     return Usage(int(memory["Pss"][0]) / 1024, int(memory["Rss"][0]) / 1024, len(os.listdir("/proc/%d/fd" % pid)),
-                 len(os.listdir("/proc/%d/task" % pid)), cpu_clock(pid))
+                 len(os.listdir("/proc/%d/task" % pid)), cpu_clock(pid) + waited_for(pid))
 
 
 def look(d):
@@ -131,8 +84,11 @@ def total(found, what):
 
 
 def used_since(before, now):
-    """CPU seconds. Of a process that has ended in between, the last part is missing."""
-    return sum(u.cpu - (before[k].cpu if k in before else 0) for k, u in now.items())
+    """{role: CPU seconds}. Of a process that has ended in between, the last part is missing."""
+    used = dict.fromkeys(ROLES, 0)
+    for k, u in now.items():
+        used[k[0]] += u.cpu - (before[k].cpu if k in before else 0)
+    return used
 
 
 def lost(d):
@@ -146,41 +102,74 @@ def cores_of(jvms, before, seconds):
     return used, now
 
 
+HEAD = "%4s  %7s  %s  %6s  %5s  %5s  %9s  %4s  %4s  %6s  %8s" % (
+    "min", "PSS MB", "  ".join("%6s" % r for r in ROLES), "CPU %", "cores", "lost", "JVMs/less", "fds", "thr", "ring", "store MB")
+
+
 def minute(d, tmp, n, before, now, seconds, cores):
     """A line of the table."""
     status = json.loads(history.get(tmp + "/run/s.sock", "/api/v1/status")[2])
     pss = {r: sum(u.pss for (role_, _), u in now.items() if role_ == r) for r in ROLES}
-    cpu = 100 * used_since(before, now) / seconds
+    cpu = {r: 100 * used / seconds for r, used in used_since(before, now).items()}
+    m = Minute(total(now, "pss"), cpu, total(now, "fds"), total(now, "threads"), status["ring_bytes"] / 2**20)
     print("%4d  %7.1f  %s  %6.2f  %5.2f  %5d  %4d/%-4d  %4d  %4d  %6.1f  %8.1f" % (
-        n, total(now, "pss"), "  ".join("%6.1f" % pss[r] for r in ROLES), cpu, cores, lost(d), status["jvms"], status["jvms_lowered"],
-        total(now, "fds"), total(now, "threads"), status["ring_bytes"] / 2**20, status["store_bytes"] / 2**20), flush=True)
-    return cpu
+        n, m.pss, "  ".join("%6.1f" % pss[r] for r in ROLES), sum(cpu.values()), cores, lost(d), status["jvms"], status["jvms_lowered"],
+        m.fds, m.threads, m.ring, status["store_bytes"] / 2**20), flush=True)
+    return m
 
 
-def watch(d, tmp, minutes, jvms):
-    """Prints the table; the CPU time of each minute, and how it was at the end."""
-    print("%4s  %7s  %s  %6s  %5s  %5s  %9s  %4s  %4s  %6s  %8s" % (
-        "min", "PSS MB", "  ".join("%6s" % r for r in ROLES), "CPU %", "cores", "lost", "JVMs/less", "fds", "thr", "ring", "store MB"), flush=True)
-    cpus, before, at = [], look(d), time.monotonic()
+def watch(d, tmp, minutes, jvms, wait):
+    """Prints the table; what each minute has shown, and how it was at the end. wait(until): sleeps, or does something meanwhile."""
+    print(HEAD, flush=True)
+    found, before, at = [], look(d), time.monotonic()
     worked = cores_of(jvms, {}, 1)[1]
     for n in range(1, minutes + 1):
-        time.sleep(max(0, at + 60 - time.monotonic()))
+        wait(at + 60)
         now, then = look(d), time.monotonic()
         cores, worked = cores_of(jvms, worked, then - at)
-        cpus.append(minute(d, tmp, n, before, now, then - at, cores))
+        found.append(minute(d, tmp, n, before, now, then - at, cores))
         before, at = now, then
-    return cpus, before
+    return found, before
 
 
-def judge(o, d, cpus, last, held):
-    last_cpus = cpus[-STEADY_MINUTES:]
-    cpu, mb = sum(last_cpus) / len(last_cpus), total(last, "pss")
-    row("memory of the daemon (PSS) after %d min" % o.minutes, "%.1f MB" % mb, "<= %d MB" % BAR_MB, mb <= BAR_MB)
-    row("CPU of a core, mean of the last %d min" % len(last_cpus), "%.2f %%" % cpu, "<= %g %%" % BAR_CPU, cpu <= BAR_CPU)
+def sleep_until(at):
+    time.sleep(max(0, at - time.monotonic()))
+
+
+# ---- the bars ----------------------------------------------------------------------------------
+
+
+def judge_cpu(minutes, bar):
+    last = minutes[-STEADY_MINUTES:]
+    mean = {r: sum(m.cpu[r] for m in last) / len(last) for r in ROLES}
+    cpu = sum(mean.values())
+    row("CPU of a core, mean of the last %d min" % len(last), "%.3f %%" % cpu, "<= %g %%" % bar, cpu <= bar)
+    for r, used in mean.items():
+        row("  of it: " + r, "%.3f %%" % used)
+
+
+def judge_memory(minutes):
+    row("memory of the daemon (PSS) after %d min" % len(minutes), "%.1f MB" % minutes[-1].pss, "<= %d MB" % BAR_MB, minutes[-1].pss <= BAR_MB)
+
+
+def judge_rests(minutes):
+    """The times without churn in the second half of all minutes. The ring of the last hour grows on purpose, and is left out."""
+    rests = [m for n, m in enumerate(minutes, 1) if n * 60 % Churn.REST_EVERY_S == 0 and 2 * n >= len(minutes)]
+    for what, allowed, values in (("PSS without the ring, MB", FLAT_MB, [m.pss - m.ring for m in rests]),
+                                  ("descriptors", FLAT_FDS, [m.fds for m in rests]), ("threads", 0, [m.threads for m in rests])):
+        grown = values[-1] - values[0]
+        row("at rest, second half: " + what, " ".join("%.4g" % v for v in values), "<= +%g" % allowed, grown <= allowed)
+
+
+def judge_end(d, jvms):
     row("samples lost", str(lost(d)), "0", lost(d) == 0)
-    row("JVMs that ran until the end", "%d of %d" % (held, o.jvms), "all", held == o.jvms)
+    held = sum(j.proc.poll() is None for j in jvms)
+    row("JVMs that ran until the end", "%d of %d" % (held, len(jvms)), "all", held == len(jvms))
     ended = re.findall(r".*ended unexpectedly.*", d.said())
     row("processes of the daemon that ended", str(len(ended)), "0", not ended)
+
+
+# ---- the runs ----------------------------------------------------------------------------------
 
 
 def stop(d):
@@ -191,43 +180,71 @@ def stop(d):
         d.proc.wait()
 
 
-def measure(o, jdk, tmp, jvms):
-    os.chmod(tmp, 0o755)
-    start_all(Programs(jdk, tmp), o.jvms, jvms)
-    sampling = "frequency = %d\n" % o.frequency + ("" if o.governed else "cpu_limit = 100%")
+def run(o, tmp, jvms, sampling, wait):
+    """A daemon for all the minutes. What each has shown; how many JVMs there are at the end has to be judged before they end."""
     d = daemon.Daemon(tmp, rules=RULES, sampling=sampling)
     try:
         if not jvm.wait_until(lambda: d.process("keeper") and d.process("worker"), 30):
             sys.exit("the daemon does not begin: " + d.said())
-        cpus, last = watch(d, tmp, o.minutes, jvms)
+        minutes, last = watch(d, tmp, o.minutes, jvms, wait)
         if o.hold:
             print("PIDs: %s; its files are in %s. Go on with Enter." % (", ".join("%s %d" % k for k in last), tmp), flush=True)
             sys.stdin.readline()
-        judge(o, d, cpus, last, sum(j.proc.poll() is None for j in jvms))
+        judge_end(d, jvms)
     finally:
         stop(d)
+    judge_memory(minutes)
+    return minutes
 
 
-def main():
+def measure_mix(o, programs, tmp, jvms):
+    programs.mix(o.jvms, jvms)
+    sampling = "frequency = %d\n" % o.frequency + ("" if o.governed else "cpu_limit = 100%")
+    judge_cpu(run(o, tmp, jvms, sampling, sleep_until), BAR_CPU)
+
+
+def measure_idle(o, programs, tmp, jvms):
+    programs.idle(o.idle, jvms)
+    judge_cpu(run(o, tmp, jvms, "", sleep_until), BAR_IDLE_CPU)
+
+
+def measure_churn(o, programs, tmp, jvms):
+    jvms.extend(programs.calm(3))
+    churn = Churn(programs, o.churn, 60 * o.minutes)
+    judge_rests(run(o, tmp, jvms, "", churn.run))
+    row("JVMs that were started", str(churn.started), str(o.churn), churn.started == o.churn)
+
+
+def options():
     p = argparse.ArgumentParser(prog="scripts/bench --daemon")
     p.add_argument("--daemon", action="store_true")
     p.add_argument("--jvms", type=int, default=20, help="of which four are busy (20)")
-    p.add_argument("--minutes", type=int, default=30, help="from the daemon's start on (30)")
+    p.add_argument("--idle", type=int, metavar="N", help="N idle JVMs instead, and the usual settings")
+    p.add_argument("--churn", type=int, metavar="N", help="N JVMs that start and end meanwhile instead, and the usual settings")
+    p.add_argument("--minutes", type=int, help="from the daemon's start on (30; with --idle 10)")
     p.add_argument("--frequency", type=int, default=49)
     p.add_argument("--governed", action="store_true", help="with the usual cpu_limit; otherwise none, so that it hides no cost")
     p.add_argument("--jdk", help="major version or directory; otherwise the oldest that is installed")
     p.add_argument("--hold", action="store_true", help="waits for Enter before the daemon is stopped, to look at its processes")
     o = p.parse_args()
+    o.minutes = o.minutes or (10 if o.idle else 30)
     if os.geteuid() != 0:
         sys.exit("needs root")
     if o.jvms < 5 or o.minutes < 1:
         sys.exit("at least 5 JVMs and a minute")
+    return o
+
+
+def main():
+    o = options()
     jdk, began, jvms = jvm.pick_jdk(o.jdk), time.monotonic(), []
-    print("%d CPUs, load %.1f, kernel %s, %d JVMs of JDK %d, %d Hz%s" % (
-        os.cpu_count(), os.getloadavg()[0], os.uname().release, o.jvms, jdk.major, o.frequency, ", governed" if o.governed else ""), flush=True)
+    what = "%d idle JVMs" % o.idle if o.idle else "%d JVMs one after the other" % o.churn if o.churn else "%d JVMs" % o.jvms
+    print("%d CPUs, load %.1f, kernel %s, %s of JDK %d, %d Hz%s" % (
+        os.cpu_count(), os.getloadavg()[0], os.uname().release, what, jdk.major, o.frequency, ", governed" if o.governed else ""), flush=True)
     with tempfile.TemporaryDirectory(prefix="jsampler-bench-") as tmp:
         try:
-            measure(o, jdk, tmp, jvms)
+            os.chmod(tmp, 0o755)
+            (measure_idle if o.idle else measure_churn if o.churn else measure_mix)(o, Programs(jdk, tmp), tmp, jvms)
         finally:
             for j in jvms:
                 j.stop()

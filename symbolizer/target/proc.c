@@ -274,6 +274,16 @@ bool proc_gone(struct proc *p)
 	return !proc_alive(p);
 }
 
+int proc_state(struct proc *p, char *ret)
+{
+	struct proc_stat s;
+	int r = stat_read(p, 0, &s);
+
+	if (r == 0)
+		*ret = s.state;
+	return r;
+}
+
 bool proc_first_ended(struct proc *p)
 {
 	struct proc_stat s;

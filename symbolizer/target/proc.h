@@ -34,6 +34,7 @@ bool proc_first_ended(struct proc *p);
 
 /* Start time in clock ticks since boot (field 22 of stat); with the PID it identifies the process. */
 uint64_t proc_start_ticks(const struct proc *p);
+int proc_state(struct proc *p, char *ret); /* of its first thread: a letter, proc_pid_stat(5). 0 or -errno */
 int proc_started(pid_t pid,
 		 uint64_t *ret_ticks); /* of the process that has this PID, if it has not ended. 0 or -errno */
 bool proc_is_there(pid_t pid, uint64_t start_ticks); /* the PID is still that of the process that began then */

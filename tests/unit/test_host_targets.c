@@ -335,6 +335,30 @@ static pid_t idle_child(bool stubborn)
 	return child;
 }
 
+static pid_t busy_child(void)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		for (volatile unsigned i = 0;; i++)
+			;
+	assert_true(child > 0);
+	return child;
+}
+
+static void wait_until_it_sleeps(pid_t pid)
+{
+	struct proc *p;
+	char state = 0;
+
+	assert_int_equal(proc_open(pid, &p, NULL), 0);
+	for (int i = 0; i < 10000 && state != 'S'; i++) {
+		usleep(1000);
+		assert_int_equal(proc_state(p, &state), 0);
+	}
+	proc_close(p);
+}
+
 static int signal_that_ended(pid_t child)
 {
 	int status;
@@ -358,6 +382,27 @@ static bool is_killed(struct targets *t, struct own_child *c)
 		usleep(1000);
 	}
 	return c->kill_ns && signal_that_ended(c->pid) == SIGKILL;
+}
+
+/* Time for which it could run, but had no CPU, does not count: as if half a minute passed between two looks. */
+static void who_waits_for_a_cpu_is_not_stuck(void **state)
+{
+	const uint64_t step_ns = UINT64_C(30000000000);
+	pid_t spins = busy_child(), sleeps = idle_child(false);
+	struct stuck a, b;
+
+	(void)state;
+	wait_until_it_sleeps(sleeps);
+	stuck_begin(&a, 0);
+	stuck_begin(&b, 0);
+	assert_false(stuck_look(&b, sleeps, true, 0, 1)); /* what it has used so far */
+	for (uint64_t now_ns = 1; now_ns < 10 * step_ns; now_ns += step_ns)
+		assert_false(stuck_look(&a, spins, true, 0, now_ns));
+	assert_false(stuck_look(&b, sleeps, true, 0, step_ns / 2));
+	assert_true(stuck_look(&b, sleeps, true, 0, step_ns));
+	assert_int_equal(kill(spins, SIGKILL) + kill(sleeps, SIGKILL), 0);
+	waitpid(spins, NULL, 0);
+	waitpid(sleeps, NULL, 0);
 }
 
 /* Both kinds of process: the one for CPU time, and the one for waiting threads. */
@@ -612,6 +657,7 @@ int main(void)
 		cmocka_unit_test(the_joint_worker_lies),
 		cmocka_unit_test(waiting_threads_take_a_rule),
 		cmocka_unit_test(waiting_threads_are_quarantined),
+		cmocka_unit_test(who_waits_for_a_cpu_is_not_stuck),
 		cmocka_unit_test(a_stuck_process_is_killed),
 		cmocka_unit_test(a_stuck_capture_is_killed),
 		cmocka_unit_test(a_reload_ends_it),

@@ -5,10 +5,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Does a process of the daemon still get on with its work? Begin with stuck_begin(). Times: CLOCK_MONOTONIC. */
+/*
+ * Does a process of the daemon still get on with its work? What it waits for a CPU does not count: on a machine with
+ * hundreds of runnable threads that may be minutes. Begin with stuck_begin(). Times: CLOCK_MONOTONIC.
+ */
 struct stuck {
 	uint64_t done, cpu_ns; /* what it has done, and the CPU time of its main thread, when they last changed */
 	uint64_t since_ns, idle_ns; /* since when nothing was done, and since when no CPU time was used either */
+	uint64_t looked_ns;
 };
 
 void stuck_begin(struct stuck *s, uint64_t now_ns);

@@ -15,7 +15,7 @@ struct quarantine;
 struct rules;
 
 /* The JVMs of this host and their workers: one worker samples all of them, except those that need one of their own. */
-enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 4 };
+enum { TARGETS_MAX = 500, TARGETS_OF_USER = TARGETS_MAX / 2 };
 
 struct targets {
 	struct target *list;

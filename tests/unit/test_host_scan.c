@@ -85,13 +85,14 @@ static void wait_for_start(pid_t pid)
 	assert_string_equal(comm, "java\n");
 }
 
-static void found(void *ctx, const struct scan_found *f)
+static bool found(void *ctx, const struct scan_found *f)
 {
 	struct order *o = ctx;
 
 	for (int i = 0; i < FLOOD; i++)
 		o->before += f->pid == o->flood[i] && !o->found;
 	o->found |= f->pid == o->other;
+	return true;
 }
 
 static void a_flood_does_not_delay_others(void **state)
@@ -120,6 +121,51 @@ static void a_flood_does_not_delay_others(void **state)
 	scan_free(s);
 }
 
+/* What has become of a process. */
+struct watched {
+	pid_t pid;
+	bool known; /* what is to be said about it */
+	int found;
+};
+
+static bool count_found(void *ctx, const struct scan_found *f)
+{
+	struct watched *w = ctx;
+
+	w->found += f->pid == w->pid;
+	return w->known;
+}
+
+static int found_in_turn(struct scan *s, struct watched *w)
+{
+	w->found = 0;
+	for (int i = 0; i < 20 && !w->found; i++) /* on a busy machine, one turn may not be enough */
+		assert_int_equal(scan_turn(s, count_found, w, NULL), 0);
+	return w->found;
+}
+
+static void who_is_known_is_not_looked_at_again(void **state)
+{
+	struct scan *s = scan_new();
+	struct watched w = {.pid = start_java(getuid())};
+
+	(void)state;
+	wait_for_start(w.pid);
+	assert_int_equal(found_in_turn(s, &w), 1);
+	w.known = true;
+	usleep(1500000); /* a second, and a quarter of it */
+	assert_int_equal(found_in_turn(s, &w), 1);
+	scan_again(s, w.pid);
+	assert_int_equal(found_in_turn(s, &w), 1);
+	usleep(1500000);
+	assert_int_equal(found_in_turn(s, &w), 0);
+	scan_again(s, w.pid);
+	assert_int_equal(found_in_turn(s, &w), 1);
+	kill(w.pid, SIGKILL);
+	waitpid(w.pid, NULL, 0);
+	scan_free(s);
+}
+
 static int set_up(void **state)
 {
 	char command[160];
@@ -144,6 +190,7 @@ int main(void)
 		cmocka_unit_test(users_take_turns),
 		cmocka_unit_test(who_takes_long_is_last),
 		cmocka_unit_test(a_flood_does_not_delay_others),
+		cmocka_unit_test(who_is_known_is_not_looked_at_again),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

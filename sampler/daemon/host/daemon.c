@@ -239,11 +239,11 @@ static void take_signals(struct daemon *d)
 	}
 }
 
-static void found(void *ctx, const struct scan_found *f)
+static bool found(void *ctx, const struct scan_found *f)
 {
 	struct daemon *d = ctx;
 
-	targets_found(&d->targets, f);
+	return targets_found(&d->targets, f);
 }
 
 static void govern(struct daemon *d)

@@ -38,7 +38,7 @@ struct scan {
 	VEC(int64_t) owners; /* of those */
 	VEC(struct slow) slow;
 	uint64_t now_ns;
-	void (*found)(void *ctx, const struct scan_found *f);
+	scan_found_fn *found;
 	void *ctx;
 };
 
@@ -127,10 +127,26 @@ static void forgive(struct scan *s)
 	s->slow.n = n;
 }
 
+/* Not before this time; but others that are due by then do not make one more child necessary. */
+static uint64_t latest(const struct seen *p)
+{
+	return p->next_ns > UINT64_MAX - p->delay_ns ? UINT64_MAX : p->next_ns + p->delay_ns / 4;
+}
+
+static bool is_time(const struct scan *s)
+{
+	for (size_t i = 0; i < s->all.n; i++)
+		if (latest(&s->all.v[i]) <= s->now_ns)
+			return true;
+	return false;
+}
+
 static bool choose(struct scan *s)
 {
 	s->due.n = s->next.n = s->owners.n = 0;
 	forgive(s);
+	if (!is_time(s))
+		return true;
 	for (size_t i = 0; i < s->all.n; i++) {
 		const struct seen *p = &s->all.v[i];
 		const struct fair due = {p->entry.pid, p->owner, p->next_ns, is_slow(s, p->owner), 0};
@@ -181,7 +197,8 @@ static void looked(void *ctx, pid_t pid, const void *record)
 	f.uid = o.uid;
 	f.in_namespace = !proc_same_ns(proc, "user");
 	proc_close(proc);
-	s->found(s->ctx, &f);
+	if (s->found(s->ctx, &f) && p)
+		p->next_ns = UINT64_MAX;
 }
 
 /*
@@ -209,7 +226,7 @@ void scan_again(struct scan *s, pid_t pid)
 		p->next_ns = p->delay_ns = 0;
 }
 
-int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err)
+int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)
 {
 	struct each_process e = {.ctx = s,
 				 .record = sizeof(struct inspect_outline),

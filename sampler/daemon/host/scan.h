@@ -9,7 +9,8 @@ struct err;
 
 /*
  * Finds new JVMs by looking at the names and mappings of processes. A process is looked at when it is new, then after 1
- * s, 2 s, and so on up to every 32 s, because it may become a JVM by execve(2) at any time.
+ * s, 2 s, and so on up to every 32 s, because it may become a JVM by execve(2) at any time. A look may be late by a
+ * quarter of that time, so that it is shared with others: each needs a child process.
  */
 struct scan;
 
@@ -25,7 +26,10 @@ void scan_free(struct scan *s);
 
 void scan_again(struct scan *s, pid_t pid); /* looks at it in the next turn, as if it were new */
 
-/* About once a second. found() is called for each process that may be a JVM, again and again. 0 or -errno. */
-int scan_turn(struct scan *s, void (*found)(void *ctx, const struct scan_found *f), void *ctx, struct err *err);
+/* About a process that may be a JVM. Returns whether it is known now, and need not be looked at until scan_again(). */
+typedef bool scan_found_fn(void *ctx, const struct scan_found *f);
+
+/* About once a second. 0 or -errno. */
+int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err);
 
 #endif

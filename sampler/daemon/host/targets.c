@@ -184,18 +184,19 @@ int targets_find(const struct targets *t, pid_t pid, uint64_t start, const struc
 	return err_set(err, -ESRCH, "PID %d is no JVM that the daemon samples at present", (int)pid);
 }
 
-void targets_found(struct targets *t, const struct scan_found *f)
+bool targets_found(struct targets *t, const struct scan_found *f)
 {
 	struct target *one = find(t, f);
 
 	if (one)
-		return;
+		return true;
 	one = add(t, f);
 	if (!one)
-		return;
+		return false;
 	one->left_out = is_left_out(t, f);
 	if (!one->left_out)
 		start(t, one);
+	return true;
 }
 
 /* The target whose samples it was working on when it ended gets a worker of its own from now on. */

@@ -40,8 +40,11 @@ struct targets {
 
 int targets_init(struct targets *t, struct err *err);
 void targets_done(struct targets *t);
-/* Starts sampling the process, unless it is sampled already, left out by a rule, or in quarantine. */
-void targets_found(struct targets *t, const struct scan_found *f);
+/*
+ * Starts sampling the process, unless it is sampled already, left out by a rule, or in quarantine. Returns whether it is
+ * in the list until it ends or again() is called for it; otherwise there is no room.
+ */
+bool targets_found(struct targets *t, const struct scan_found *f);
 /*
  * Finds the target with this PID, for a capture. start: its start time as in the history (programs.h); 0: any. -ESRCH,
  * -EPERM: it may not be sampled; err says why.

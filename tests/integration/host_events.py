@@ -7,9 +7,11 @@ import math
 import mmap
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import jvm
 import on_cpu
@@ -105,6 +107,31 @@ def itself():
     check_rest(all_, "itself")
 
 
+def starved():
+    """If nobody reads the rings for seconds, each sample that found no room is counted, once: none is missing, and none counts twice."""
+    rate, seconds = 1000, 8
+    loads = [start("spin", 1) for _ in range(CPUS)]
+    stolen = on_cpu.Stolen([l.pid for l in loads], rate)
+    p = subprocess.Popen([PROBE, str(rate), str(seconds), *[str(l.pid) for l in loads]], stdout=subprocess.PIPE, text=True,
+                         preexec_fn=jvm.die_with_parent)
+    time.sleep(2)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    p.send_signal(signal.SIGCONT)
+    lines = [{k: float(v) for k, v in re.findall(r"(\w+)=([\d.]+)", l)} for l in p.communicate()[0].splitlines()]
+    factors = stolen.stop()
+    ts, all_ = [l for l in lines if "pid" in l], lines[-1]
+    wanted = sum(t["cpu"] * factors[int(t["pid"])] for t in ts) * rate
+    read = sum(t["samples"] for t in ts)
+    off = (read + all_["lost"]) / wanted - 1
+    bar = 0.01 + 4 * math.sqrt(1 / wanted)
+    check(all_["lost"] > 100, "the rings were full: %d samples lost" % all_["lost"])
+    check(abs(off) < bar, "%d samples, %d lost, of %.0f: %+.2f %% (bar %.2f)" % (read, all_["lost"], wanted, 100 * off, 100 * bar))
+    for l in loads:
+        l.kill()
+        l.wait()
+
+
 MAPS = """
 import mmap, sys, time
 f = open(sys.argv[1], "rb")
@@ -145,7 +172,7 @@ def main():
     if os.geteuid() != 0:
         print("needs root")
         return jvm.SKIP
-    for scenario in (shares, cost, itself, mapped):
+    for scenario in (shares, cost, itself, starved, mapped):
         tried(scenario)
     return bool(failures)
 

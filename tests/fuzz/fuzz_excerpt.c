@@ -84,7 +84,7 @@ static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf 
 	const struct file *f = ctx;
 
 	for (size_t i = 0; i < f->n; i++)
-		if (f->segments[i].t == t && f->segments[i].first == first) {
+		if (f->segments[i].len && f->segments[i].t == t && f->segments[i].first == first) {
 			buf_add(ret, f->segments[i].bytes, f->segments[i].len);
 			return 0;
 		}

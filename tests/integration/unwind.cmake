@@ -5,6 +5,7 @@ js_integration_test(single_step.17.modes 180 single_step.py --jdk 17 --mode c2,e
 js_integration_test(single_step.new 120 single_step.py --jdk 25,21)
 js_integration_test(single_step.new.modes 180 single_step.py --jdk 25,21
   --mode c2,early,deopt,polls,z,fp,virtual,virtual-int)
+js_integration_early(single_step.17.modes single_step.new.modes)
 js_integration_sanitized(single_step.17)
 
 add_executable(stack_dump stack_dump.c stack_dump_view.c)

@@ -54,6 +54,8 @@ SAMPLING = {"record": ["-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "wall": ["record", "-e", "wall", "-i", "5ms", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "suspend": ["record", "--engine", "suspend", "-F", "99", "-d", "20", "-f", "folded", "-o", "-", "-p"],
             "snapshot": ["snapshot", "-o", "/dev/null", "-p"], "list": ["list"], "doctor": ["doctor", "-p"]}
+# Computes for some ms at a time.
+OFTEN = "import time\nprint(flush=True)\nwhile True:\n    sum(range(100000))\n    time.sleep(0.01)"
 # Those of a command. Without CAP_SYS_PTRACE its parent is the broker, since Yama's ptrace_scope 1 lets only ancestors read.
 SPIN = ["setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", "-c", "while True: pass"] # ends with its parent
 COMMAND = {c + " --": [w if w != "-" else "/dev/null" for w in a[:-1]] + ["--", *SPIN] for c, a in {
@@ -119,9 +121,10 @@ class Victims:
 
 
 def busy_process(uid):
-    """Not a shell, in which list finds too little code for a JVM, so that it does not examine it; nor setpriv, which becomes it."""
+    """Not a shell, in which list finds too little code for a JVM, so that it does not examine it; nor setpriv, which becomes it. It
+    has samples at any rate, and most of the CPU time is left to who is tried."""
     who = [] if uid == 0 else ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
-    p = subprocess.Popen([*who, "/usr/bin/python3", "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE,
+    p = subprocess.Popen([*who, "/usr/bin/python3", "-c", OFTEN], stdout=subprocess.PIPE,
                          preexec_fn=jvm.die_with_parent)
     p.stdout.readline()
     return p

@@ -105,11 +105,12 @@ class Daemon:
 
 
 class Busy:
-    """tests/java/cli/Busy.java; command: what starts it, in place of java itself."""
+    """tests/java/cli/Busy.java; shell: what starts it, in place of java itself; always: never rests, where its CPU time is compared
+    or waited for. Most tests wait for what the daemon does, and other tests run beside them."""
 
-    def __init__(self, jdk, classes, shell="exec \"$@\""):
+    def __init__(self, jdk, classes, shell="exec \"$@\"", always=False):
         who = {"user": USER, "group": USER, "extra_groups": []} if ROOT else {}
-        java = [str(jdk.home / "bin/java"), "-Xmx64m", "-cp", str(classes), "Busy"]
+        java = [str(jdk.home / "bin/java"), "-Xmx64m", "-cp", str(classes), "Busy", *([] if always else ["sometimes"])]
         self.proc = subprocess.Popen(["sh", "-c", shell, "sh", *java], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                      preexec_fn=jvm.die_with_parent, **who)
         self.pid = self.proc.pid
@@ -188,7 +189,7 @@ def run(jdk, classes, tmp):
     daemon = Daemon(tmp, own_rules() + "[rule nothing]\nunit = nothing.service\n")
     if not jvm.wait_until(lambda: daemon.process("keeper")):
         return ["no keeper: " + daemon.said()]
-    long, short = Busy(jdk, classes), Busy(jdk, classes)
+    long, short = Busy(jdk, classes, always=True), Busy(jdk, classes, always=True)
     late = Busy(jdk, classes, "sleep 2; exec \"$@\"")
     jvms = long, short, late
     if not jvm.wait_until(lambda: daemon.worker(short.pid), 30):

@@ -81,7 +81,7 @@ def compare(tmp, pid, ran, stood, bad):
 def run(jdk, classes, tmp):
     bad = []
     d = one.Daemon(tmp, sampling="cpu_limit = 100%%\nfrequency = %d" % HZ)
-    j = one.Busy(jdk, classes)
+    j = one.Busy(jdk, classes, always=True)
     if not jvm.wait_until(lambda: d.process("keeper") and d.worker(j.pid), 30):
         return ["it is not sampled: " + d.said()]
     jvm.burn(j.pid, 0.5)

@@ -2,8 +2,12 @@ import java.io.FileInputStream;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that computes, one that is in the kernel, some that wait; until its input ends. */
+/**
+ * A thread that computes, one that is in the kernel, some that wait; until its input ends. "sometimes": the first two rest most of
+ * the time, so that they leave the CPUs to others; "idle": without these two.
+ */
 public class Busy {
+	static final int ROUNDS = 4, REST_MS = 96;
 	static volatile long sink;
 
 	static void compute() {
@@ -16,10 +20,19 @@ public class Busy {
 	static void read() {
 		byte[] block = new byte[1 << 16];
 		try (FileInputStream in = new FileInputStream("/dev/zero")) {
-			while (in.read(block) > 0)
+			for (int i = 0; i < 100 && in.read(block) > 0; i++)
 				sink++;
 		} catch (java.io.IOException e) {
 			throw new IllegalStateException(e);
+		}
+	}
+
+	static void repeat(Runnable body, boolean rests) {
+		while (true) {
+			for (int i = 0; i < ROUNDS; i++)
+				body.run();
+			if (rests)
+				LockSupport.parkNanos(REST_MS * 1_000_000L);
 		}
 	}
 
@@ -41,9 +54,10 @@ public class Busy {
 
 	public static void main(String[] args) throws Exception {
 		CountDownLatch waiting = new CountDownLatch(3);
-		if (args.length == 0) {
-			start("computes", () -> { while (true) compute(); });
-			start("reads", Busy::read);
+		boolean rests = args.length > 0 && args[0].equals("sometimes");
+		if (args.length == 0 || rests) {
+			start("computes", () -> repeat(Busy::compute, rests));
+			start("reads", () -> repeat(Busy::read, rests));
 		}
 		for (int i = 0; i < 3; i++) {
 			int depth = 10 * i;

@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "symbolizer/base/budget.h"
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/native/image.h"
 #include "symbolizer/target/arch.h"
 
@@ -55,7 +57,7 @@ struct plan {
 	struct image *im;
 	const struct use *use;
 	struct dwarf_section part[MAX_WANTED];
-	uint64_t len, own, mapped; /* length of the image; private memory in it; mapped pages of the file */
+	uint64_t len, own, mapped; /* length of the image; private memory for it; mapped pages of the file */
 };
 
 static bool read_chdr(struct image *im, struct dwarf_section *p)
@@ -109,7 +111,8 @@ static bool find_part(struct image *im, const char *name, struct dwarf_section *
 	if (!p->packed)
 		p->len = p->from_len;
 	else if (!(zdebug ? read_zdebug(im, p) : read_chdr(im, p)) ||
-		 p->len / (p->zstd ? ZSTD_MOST : DEFLATE_MOST) > p->from_len)
+		 p->len / (p->zstd ? ZSTD_MOST : DEFLATE_MOST) > p->from_len ||
+		 (p->zstd && p->from_len > ZSTD_compressBound(p->len)))
 		return false;
 	return true;
 }
@@ -142,6 +145,8 @@ static int plan_make(struct plan *pl, bool map)
 		p->at = pl->len + lead_of(p);
 		pl->len += whole_pages(lead_of(p) + p->len);
 		*(p->mapped ? &pl->mapped : &pl->own) += whole_pages(lead_of(p) + p->len);
+		if (p->zstd)
+			pl->own += whole_pages(p->from_len);
 	}
 	return pl->part[0].len ? 0 : -ENOENT;
 }
@@ -176,23 +181,34 @@ static int inflate_part(struct plan *pl, const struct dwarf_section *p, uint8_t 
 	return !out ? 0 : budget_expired(b) ? -ETIME : r == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
 }
 
-/* At once, without a window, of which a file could ask for 128 MiB. */
+/* Each frame at once, without a window, of which a file could ask for 128 MiB. Formats before RFC 8878 are refused. */
+static int unzstd_frames(const uint8_t *in, size_t in_len, uint8_t *dst, size_t len, struct budget *b)
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	size_t frame, out;
+
+	for (; in_len; in += frame, in_len -= frame, dst += out, len -= out) {
+		if (budget_expired(b))
+			return -ETIME;
+		if (in_len < sizeof(magic) || memcmp(in, magic, sizeof(magic)))
+			return -EINVAL;
+		frame = ZSTD_findFrameCompressedSize(in, in_len);
+		out = ZSTD_isError(frame) ? frame : ZSTD_decompress(dst, len, in, frame);
+		if (ZSTD_isError(out))
+			return ZSTD_getErrorCode(out) == ZSTD_error_memory_allocation ? -ENOMEM : -EINVAL;
+	}
+	return len ? -EINVAL : 0;
+}
+
 static int unzstd_part(struct plan *pl, const struct dwarf_section *p, uint8_t *dst, struct budget *b)
 {
-	uint8_t *in = NULL;
-	int r = -EINVAL;
+	CLEANUP(free_at_exit) uint8_t *in = malloc(p->from_len);
 
-	if (!budget_take(b, p->from_len))
-		return -E2BIG;
-	in = malloc(p->from_len);
 	if (!in)
-		r = -ENOMEM;
-	else if (image_read(pl->im, p->from, in, p->from_len) &&
-		 ZSTD_decompress(dst, p->len, in, p->from_len) == p->len)
-		r = 0;
-	free(in);
-	budget_give(b, p->from_len);
-	return r;
+		return -ENOMEM;
+	if (!image_read(pl->im, p->from, in, p->from_len))
+		return -EINVAL;
+	return unzstd_frames(in, p->from_len, dst, p->len, b);
 }
 
 static int place_part(struct plan *pl, const struct dwarf_section *p, uint8_t *base, struct budget *b)
@@ -204,8 +220,10 @@ static int place_part(struct plan *pl, const struct dwarf_section *p, uint8_t *b
 	if (mmap(start, len, prot, MAP_FIXED | MAP_PRIVATE | (p->mapped ? 0 : MAP_ANONYMOUS),
 		 p->mapped ? pl->im->fd : -1, p->mapped ? (off_t)(p->from - lead_of(p)) : 0) == MAP_FAILED)
 		return -errno;
+	if (p->zstd)
+		return unzstd_part(pl, p, base + p->at, b);
 	if (p->packed)
-		return (p->zstd ? unzstd_part : inflate_part)(pl, p, base + p->at, b);
+		return inflate_part(pl, p, base + p->at, b);
 	return p->mapped || image_read(pl->im, p->from, base + p->at, p->len) ? 0 : -EINVAL;
 }
 

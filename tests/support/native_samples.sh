@@ -18,5 +18,6 @@ $objcopy --compress-debug-sections=zlib-gnu frame.so frame_gnu.so
 $objcopy --compress-debug-sections=zstd frame.so frame_zstd.so
 $objcopy --only-keep-debug --compress-debug-sections frame.so frame.debug
 $objcopy --strip-all --add-gnu-debuglink=frame.debug frame.so frame_stripped.so
+$objcopy --compress-debug-sections=zstd full_none.so full_zstd.so
 $objcopy --strip-debug full_none.so nodebug.so
 $objcopy --strip-all full_none.so bare.so

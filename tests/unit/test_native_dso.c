@@ -286,6 +286,49 @@ static void write_all(const char *path, const void *bytes, size_t len)
 	fclose(f);
 }
 
+static Elf64_Shdr section_of(const char *elf, const char *name)
+{
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh, names;
+
+	memcpy(&eh, elf, sizeof(eh));
+	memcpy(&names, elf + eh.e_shoff + eh.e_shstrndx * sizeof(names), sizeof(names));
+	for (size_t i = 0; i < eh.e_shnum; i++) {
+		memcpy(&sh, elf + eh.e_shoff + i * sizeof(sh), sizeof(sh));
+		if (!strcmp(elf + names.sh_offset + sh.sh_name, name))
+			return sh;
+	}
+	fail_msg("no section %s", name);
+	return (Elf64_Shdr){0};
+}
+
+/* Copies of frame_zstd.so in which a bit of the section is changed have no rows. */
+static void damaged_zstd_is_refused(void **state)
+{
+	static const char file[] = SAMPLES "/damaged_zstd.so";
+	static const size_t at[] = {offsetof(Elf64_Chdr, ch_size), sizeof(Elf64_Chdr), sizeof(Elf64_Chdr) + 3};
+	const struct cfi_row *row;
+	uint64_t v, size;
+	size_t len;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		char *elf = read_all(SAMPLES "/frame_zstd.so", &len);
+		Elf64_Shdr sh = section_of(elf, ".debug_frame");
+		struct dso *d;
+
+		assert_true(sh.sh_flags & SHF_COMPRESSED);
+		elf[sh.sh_offset + at[i]] ^= 1;
+		write_all(file, elf, len);
+		free(elf);
+		d = open_path(file);
+		assert_int_equal(dso_find_by_name(d, "sample_entry", &v, &size), 0);
+		assert_int_equal(dso_cfi_row(d, v, &row), -ENOENT);
+		dso_close(d);
+	}
+	unlink(file);
+}
+
 /* Sparse, so that it costs its maker nothing. */
 static void checksums_are_bounded(void **state)
 {
@@ -387,16 +430,15 @@ static void mini_debug_info_is_bounded(void **state)
 	dso_close(d);
 }
 
-static void lines_with_inlined_functions(void **state)
+static void expect_inlined_lines(const char *path)
 {
 	static const char *const function[] = {"inlined_inner", "inlined_outer", "hidden_work"};
 	static const int line[] = {9, 15, 20};
-	struct dso *d = open_path(SAMPLES "/full_none.so");
+	struct dso *d = open_path(path);
 	uint64_t size, v = hidden_work(&size), off;
 	struct dso_line l[8];
 	bool found = false;
 
-	(void)state;
 	for (off = 0; off < size && !found; off++) {
 		size_t n = dso_find_lines(d, v + off, l, 8), i;
 
@@ -415,7 +457,17 @@ static void lines_with_inlined_functions(void **state)
 	assert_int_equal(dso_find_lines(d, 0, l, 8), 0);
 	assert_int_equal(dso_find_lines(d, v, l, 0), 0);
 	dso_close(d);
-	d = open_path(SAMPLES "/nodebug.so");
+}
+
+static void lines_with_inlined_functions(void **state)
+{
+	struct dso *d = open_path(SAMPLES "/nodebug.so");
+	uint64_t size, v = hidden_work(&size);
+	struct dso_line l[8];
+
+	(void)state;
+	expect_inlined_lines(SAMPLES "/full_none.so");
+	expect_inlined_lines(SAMPLES "/full_zstd.so");
 	assert_int_equal(dso_find_lines(d, v, l, 8), 0);
 	dso_close(d);
 }
@@ -745,22 +797,12 @@ static void note_lines(void *ctx, struct dso *d, uint64_t vaddr, const struct ds
 /* The second entry of .plt: the first ones in this file that have rows with expressions. */
 static uint64_t plt_entry(void)
 {
-	size_t len, i;
+	size_t len;
 	char *elf = read_all(SAMPLES "/full_sha1.so", &len);
-	Elf64_Ehdr eh;
-	Elf64_Shdr sh, names;
-	uint64_t found = 0;
+	uint64_t start = section_of(elf, ".plt").sh_addr;
 
-	memcpy(&eh, elf, sizeof(eh));
-	memcpy(&names, elf + eh.e_shoff + eh.e_shstrndx * sizeof(names), sizeof(names));
-	for (i = 0; i < eh.e_shnum; i++) {
-		memcpy(&sh, elf + eh.e_shoff + i * sizeof(sh), sizeof(sh));
-		if (!strcmp(elf + names.sh_offset + sh.sh_name, ".plt"))
-			found = sh.sh_addr + 16;
-	}
 	free(elf);
-	assert_int_not_equal(found, 0);
-	return found;
+	return start + 16;
 }
 
 static void record_replays_what_was_asked(void **state)
@@ -845,6 +887,7 @@ int main(void)
 		cmocka_unit_test(finds_functions_anywhere_inside),
 		cmocka_unit_test(stubs_have_the_name_of_what_they_call),
 		cmocka_unit_test(rows_of_debug_frame),
+		cmocka_unit_test(damaged_zstd_is_refused),
 		cmocka_unit_test(damaged_debug_frames),
 		cmocka_unit_test(prefers_the_better_name),
 		cmocka_unit_test(separate_file_by_crc),

@@ -145,10 +145,12 @@ static int compare_rows(const void *a, const void *b, void *context)
 	const struct diff_row *x = a, *y = b;
 	const struct diff *d = context;
 	double tx = fabs(judged(d, x)->t), ty = fabs(judged(d, y)->t);
-	int r = descending(x->changed, y->changed)                   ?:
-			descending(is_judged(d, x), is_judged(d, y)) ?:
-								       descending(tx, ty);
+	int r = descending(x->changed, y->changed);
 
+	if (!r)
+		r = descending(is_judged(d, x), is_judged(d, y));
+	if (!r)
+		r = descending(tx, ty);
 	return r ?: strcmp(strtab_get(d->strings, x->name), strtab_get(d->strings, y->name));
 }
 

@@ -48,8 +48,10 @@ struct gzip *gzip_new_plain(FILE *out)
 
 static void put(struct gzip *g, const void *bytes, size_t len)
 {
+	if (g->rc)
+		return;
 	errno = 0;
-	if (!g->rc && fwrite(bytes, 1, len, g->out) != len)
+	if (fwrite(bytes, 1, len, g->out) != len)
 		g->rc = errno ? -errno : -EIO;
 }
 

@@ -44,7 +44,7 @@ static int64_t add_row(struct day *d, int64_t target, uint64_t hash, struct stor
 
 	if (r < 0)
 		return r;
-	if (!vec_push(&l->rows, row) || !slots_add(&l->index, hash, (uint32_t)l->rows.n - 1))
+	if (!slots_push(&l->index, hash, &l->rows, row))
 		return err_set(err, -ENOMEM, "out of memory");
 	return (int64_t)l->rows.n - 1;
 }

@@ -54,7 +54,7 @@ static void search_add(struct search *q, int32_t i)
 {
 	struct choice_scratch *s = q->s;
 
-	if (i < 0 || s->mark[i] == s->epoch || (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
+	if (s->mark[i] == s->epoch || (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
 		return;
 	s->mark[i] = s->epoch;
 	s->queue[q->n++] = (uint32_t)i;

@@ -119,6 +119,7 @@ static inline int32_t graph_successor(const struct graph *g, uint32_t i, uint32_
 /* The statement behind it runs for each instruction `s` that may follow instruction `i`. */
 #define for_each_successor(s, g, i)                                                                                    \
 	for (int32_t k_ = 0, s; (s = graph_successor(g, i, (uint32_t)k_)) != -2; k_++)                                 \
-		if (s >= 0)
+		if (s < 0) {                                                                                           \
+		} else
 
 #endif

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/vec.h"
+
 /*
  * An open-addressing hash index over elements of an array elsewhere: hash -> position in that array. Nothing is ever
  * removed. A slot has 32 bits of the hash next to the position, so that growing does not access the elements, and a

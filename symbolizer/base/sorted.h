@@ -5,7 +5,7 @@
 
 /*
  * Order of two numbers, for qsort(): negative if `a` comes first, 0 if they are equal. Several keys are compared with
- * ascending(x->a, y->a) ?: descending(x->b, y->b).
+ * ascending(x->a, y->a) ?: descending(x->b, y->b). Both arguments are evaluated twice.
  */
 #define ascending(a, b) (((a) > (b)) - ((a) < (b)))
 #define descending(a, b) ascending(b, a)

@@ -65,11 +65,5 @@ void tid_map_drop(struct tid_map *m, void *entry)
 
 void tid_map_clear(struct tid_map *m)
 {
-	struct tid_node *n, *next;
-
-	HASH_ITER(hh, m->nodes, n, next)
-	{
-		HASH_DEL(m->nodes, n);
-		free(n);
-	}
+	map_free(m->nodes);
 }

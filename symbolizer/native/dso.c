@@ -232,10 +232,14 @@ static const struct dso_segment *find_segment(const struct dso *d, uint64_t offs
 
 bool dso_offset_to_vaddr(const struct dso *d, uint64_t offset, uint64_t *ret)
 {
-	const struct dso_segment *s = NULL;
+	const struct dso_segment *s = find_segment(d, offset, true, true);
 
-	for (int i = 0; i < 4 && !s; i++)
-		s = find_segment(d, offset, i < 2, i % 2 == 0);
+	if (!s)
+		s = find_segment(d, offset, true, false);
+	if (!s)
+		s = find_segment(d, offset, false, true);
+	if (!s)
+		s = find_segment(d, offset, false, false);
 	if (!s)
 		return false;
 	*ret = s->vaddr + (offset - s->offset);

@@ -21,9 +21,11 @@ static int better_name(const struct symbol *a, const struct symbol *b)
 
 	if (r || a->name == b->name)
 		return r;
-	/* Write before __write. */
+	/* `write` before `__write`. */
 	r = ascending(strspn(a->name, "_"), strspn(b->name, "_")) ?: ascending(a->weak, b->weak);
-	return r ?: ascending(strlen(a->name), strlen(b->name)) ?: strcmp(a->name, b->name); /* open before open64 */
+	return r                                                   ?:
+		       ascending(strlen(a->name), strlen(b->name)) ?:
+		       strcmp(a->name, b->name); /* `open` before `open64` */
 }
 
 /*

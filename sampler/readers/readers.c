@@ -9,6 +9,7 @@
 #include "symbolizer/attribution/cache.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/hotspot/forget.h"
@@ -24,6 +25,7 @@
 
 /* Attempts to read a JVM that has just started, at least 4 ms apart (STARTING_NS in session_sample.c). */
 enum { DOUBTS_MAX = 50 };
+#define DOUBTS_NS UINT64_C(5000000000) /* or longer, where its loader hardly gets a CPU */
 
 /* Of processes that are read together. */
 enum { GRAPHS_BYTES = 8 << 20 };
@@ -230,13 +232,14 @@ static enum jvm_state no_file(struct readers *v, uint32_t id)
 			   modmap_dso_path(v->modmap, id));
 }
 
-/*
- * A libjvm.so that was not there a moment ago may still be mapped in part, by a loader that was
- * interrupted. It gets some more attempts before it is called wrong.
- */
+/* Of a young process, libjvm.so may still be mapped in part. It gets some more attempts before it is called wrong. */
 static enum jvm_state unfit(struct readers *v, const char *why)
 {
-	if (!v->was_absent || ++v->doubts > DOUBTS_MAX)
+	uint64_t now = clock_monotonic_ns();
+
+	if (!v->doubts++)
+		v->doubted_ns = now;
+	if (!v->young || (v->doubts > DOUBTS_MAX && now - v->doubted_ns > DOUBTS_NS))
 		return unsupported(v, "cannot read this JVM: ", why);
 	snprintf(v->why, sizeof(v->why), "cannot read this JVM: %s", why);
 	return JVM_STARTING;
@@ -247,7 +250,7 @@ static enum jvm_state no_libjvm(struct readers *v)
 	v->native_image = is_native_image(v);
 	if (v->native_image)
 		return unsupported(v, "the target is a GraalVM native image", "");
-	v->was_absent = true;
+	v->young = true;
 	return JVM_ABSENT;
 }
 

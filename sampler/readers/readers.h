@@ -44,8 +44,9 @@ struct readers {
 	char why[440]; /* JVM_UNSUPPORTED: the reason; JVM_STARTING: what did not fit, if anything */
 	bool native_image; /* GraalVM's: no libjvm.so to read */
 	bool exported_only; /* read only exported symbols of libjvm.so: enough for the version, but not for the names of stubs, and much less to read */
-	bool was_absent; /* no JVM was found earlier, or the process may have just started */
-	unsigned doubts; /* failed attempts to read a JVM that has just started */
+	bool young; /* the process's loader may still be at work: it has just started, or had no JVM earlier */
+	unsigned doubts; /* failed attempts to read a JVM */
+	uint64_t doubted_ns; /* the first of these */
 };
 
 /*

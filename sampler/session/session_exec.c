@@ -90,6 +90,7 @@ void session_on_exec(struct session *s)
 	}
 	readers_close(s->readers);
 	s->readers = fresh;
+	s->readers->young = true;
 	s->unreadable = false;
 	session_note_identity(s);
 	session_find_jvm(s, clock_monotonic_ns());

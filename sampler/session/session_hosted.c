@@ -107,7 +107,7 @@ static int open_parts(struct session *s, struct readers_shared *shared, struct e
 	if (r < 0)
 		return r;
 	readers_share(s->readers, shared);
-	s->readers->was_absent = true; /* the daemon finds it while its loader may be at work */
+	s->readers->young = true;
 	return 0;
 }
 

@@ -310,6 +310,7 @@ int session_open_child(struct session *owner, pid_t pid, struct session **ret, s
 		return r;
 	begin_child_account(s);
 	session_note_identity(s);
+	s->readers->young = true;
 	session_find_jvm(s, s->opened_ns);
 	*ret = take_ptr(s);
 	return 0;

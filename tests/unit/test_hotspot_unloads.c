@@ -207,6 +207,21 @@ static void known_methods_unread(void **state)
 	assert_int_equal(hs_code(w->hs, code_of(w, clock_monotonic_ns()))->method_id, method);
 }
 
+/* The old methods of a redefined class are freed later, without a trace. */
+static void known_methods_after_redefinition(void **state)
+{
+	struct world *w = *state;
+	const uint64_t once = 1;
+	unsigned unread;
+
+	code_of(w, clock_monotonic_ns());
+	w->mem->exact = false;
+	unread = compiled_again(w, 1001);
+	fake_jvm_poke(&w->j, w->j.redefinitions, &once, sizeof(once));
+	assert_true(unread + 2 <= compiled_again(w, 1002));
+	assert_true(unread + 2 <= compiled_again(w, 1003));
+}
+
 /* The count moves while they are read. */
 static void unloaded_meanwhile(void **state)
 {
@@ -407,6 +422,7 @@ int main(void)
 		ALL(count_read_once),
 		ALL(known_methods),
 		ALL(known_methods_unread),
+		ALL(known_methods_after_redefinition),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

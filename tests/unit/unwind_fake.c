@@ -227,7 +227,7 @@ bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
 
 const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t tid)
 {
-	static const struct hs_thread t = {1, 7, FAKE_STACK_END, 8ull * FAKE_STACK_WORDS, 0};
+	static const struct hs_thread t = {1, 7, FAKE_STACK_END, 8ull * FAKE_STACK_WORDS, 0, 0};
 
 	(void)hs;
 	return tid == 7 ? &t : NULL;

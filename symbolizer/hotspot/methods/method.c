@@ -281,9 +281,9 @@ static void group_intern(struct method_table *table, struct method_read *m, size
 }
 
 /*
- * The id of a method that is certainly still at its address, so that nothing has to be read; otherwise 0. Methods of a
- * class that was redefined change without a trace if the JVM's count of redefinitions is unknown; it takes two
- * redefinitions until one is at the address of another.
+ * The id of a method that is certainly still at its address, so that nothing has to be read; otherwise 0. The JVM frees
+ * the old methods of a redefined class some time later, which no count shows. So after the first redefinition all
+ * methods are read. Where redefinitions are not counted, one is believed for a short time.
  */
 static uint32_t find_unread(const struct method_table *table, uint64_t addr, uint64_t now_ns)
 {
@@ -294,8 +294,8 @@ static uint32_t find_unread(const struct method_table *table, uint64_t addr, uin
 	if (!e || !method_is_certain(table, e))
 		return 0;
 	if (redefined->counter)
-		return redefined->since_ns <= e->confirmed_ns ? id : 0;
-	return now_ns - e->confirmed_ns < CONFIRMED_NS ? id : 0;
+		return redefined->count ? 0 : id;
+	return !table->redefinitions.classes.n && now_ns - e->confirmed_ns < CONFIRMED_NS ? id : 0;
 }
 
 /* A recording has what a replay reads, whatever the clock says then. */
@@ -310,7 +310,6 @@ static size_t find_all_unread(struct method_table *table, const uint64_t *addrs,
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	size_t rest = 0;
-
 	bool skip = may_skip(table->jvm);
 
 	if (skip) {

@@ -13,6 +13,7 @@ struct hs_thread {
 	int32_t ns_tid;
 	uint64_t stack_base, stack_size; /* the stack is [base - size, base) */
 	uint64_t os; /* OSThread* */
+	uint64_t checked_ns; /* read, or seen to be the same */
 };
 
 struct hs_anchor {

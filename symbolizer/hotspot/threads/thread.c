@@ -111,7 +111,7 @@ static int threads_store(struct thread_list *list, const uint64_t *addrs, size_t
 	u64map_clear(&list->ids);
 	list->incomplete = false;
 	for (size_t i = 0; i < n; i++) {
-		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size, t[i].os};
+		struct hs_thread thread = {addrs[i], (int32_t)t[i].tid, t[i].base, t[i].size, t[i].os, list->read_ns};
 
 		/* A thread that is being created has no tid and no stack. */
 		if (thread.ns_tid <= 0 || thread.stack_size > thread.stack_base) {
@@ -201,18 +201,28 @@ static uint32_t index_of(const struct thread_list *list, int32_t ns_tid)
 	return ns_tid > 0 ? u64map_get(&list->ids, (uint64_t)ns_tid) : 0;
 }
 
-/* Is the entry for this tid (index + 1, 0: none) still reliable? */
-static bool list_fresh(struct thread_list *list, uint32_t i)
+/* Is the entry still reliable? */
+static bool entry_fresh(struct thread_list *list, uint32_t index)
+{
+	struct hs_thread *t = &list->threads.v[index];
+	uint64_t now = clock_monotonic_ns();
+
+	if (now - t->checked_ns < UNCHANGED_HIT_NS && !list_changed(list))
+		return true;
+	if (!thread_same(list, index))
+		return false;
+	t->checked_ns = now;
+	return true;
+}
+
+/* Is it certain enough that the list has no entry for a tid? */
+static bool miss_fresh(struct thread_list *list)
 {
 	uint64_t age = clock_monotonic_ns() - list->read_ns;
-	bool changed;
 
-	if (!i && (!list->read_ns || age < MISS_NS))
+	if (!list->read_ns || age < MISS_NS)
 		return list->read_ns != 0;
-	changed = list_changed(list);
-	if (i)
-		return (!changed && age < UNCHANGED_HIT_NS) || thread_same(list, i - 1);
-	return !changed && age < UNCHANGED_MISS_NS;
+	return age < UNCHANGED_MISS_NS && !list_changed(list);
 }
 
 const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid)
@@ -220,7 +230,7 @@ const struct hs_thread *hs_thread_find(struct hotspot *hs, int32_t ns_tid)
 	struct thread_list *list = hs->threads;
 	uint32_t i = index_of(list, ns_tid);
 
-	if (!list_fresh(list, i)) {
+	if (!(i ? entry_fresh(list, i - 1) : miss_fresh(list))) {
 		if (reads_too_long(list) || refresh(list) < 0)
 			return NULL;
 		i = index_of(list, ns_tid);

@@ -23,7 +23,13 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
-static size_t starts;
+static size_t starts, looks;
+
+static void look_again(void *ctx, pid_t pid)
+{
+	(void)ctx, (void)pid;
+	looks++;
+}
 
 /* So that no worker is started. */
 static int no_keeper(void *ctx, uint64_t capture, int socket)
@@ -48,7 +54,7 @@ static size_t take(struct targets *t, size_t n, uid_t uid, bool in_namespace)
 /* Anybody can start processes that look like JVMs. */
 static void one_user_leaves_room_for_others(void **state)
 {
-	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper};
+	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper, .again = look_again};
 
 	(void)state;
 	log_set_level(LOG_LEVEL_QUIET);
@@ -56,7 +62,9 @@ static void one_user_leaves_room_for_others(void **state)
 	assert_int_equal(take(&t, TARGETS_MAX, 1000, false), TARGETS_OF_USER);
 	assert_int_equal(take(&t, 10, 1001, false), 10);
 	assert_int_equal(take(&t, 1, 1000, false), 0);
+	looks = 0;
 	targets_turn(&t); /* there are no such processes */
+	assert_int_equal(looks, TARGETS_OF_USER + 10);
 	assert_int_equal(take(&t, TARGETS_MAX, 100000, true), TARGETS_OF_USER);
 	targets_turn(&t);
 	assert_int_equal(take(&t, TARGETS_MAX + 1, 0, false), TARGETS_MAX);
@@ -116,7 +124,7 @@ static void find_this_process(struct targets *t)
 static void believes_what_a_rule_can_say(say_fn *say)
 {
 	static const uint32_t wrong[] = {1001, 100000, UINT32_MAX};
-	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper};
+	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper, .again = look_again};
 	struct watch_how how;
 
 	log_set_level(LOG_LEVEL_QUIET);
@@ -162,7 +170,7 @@ static uint64_t take_memory(struct own_workers *w, size_t slot)
 static void workers_of_their_own_share_memory(void **state)
 {
 	static const struct scan_found f = {1, UINT64_MAX, 1000, false};
-	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper, .isolate = true};
+	struct targets t = {.rules = rules_new(), .hz = 49, .feed = no_keeper, .again = look_again, .isolate = true};
 	uint64_t all = 0;
 	size_t n = 0;
 
@@ -254,7 +262,7 @@ static void room_is_kept(void **state)
 /* This process, which has a worker of its own and waits. */
 static struct target *waits(struct targets *t, bool rule)
 {
-	*t = (struct targets){.rules = rules_new(), .hz = 49, .feed = no_keeper};
+	*t = (struct targets){.rules = rules_new(), .hz = 49, .feed = no_keeper, .again = look_again};
 	log_set_level(LOG_LEVEL_QUIET);
 	assert_int_equal(targets_init(t, NULL), 0);
 	t->joint.refused = true;
@@ -536,7 +544,8 @@ static struct target *join(struct played *p)
 {
 	int admit[2], report_[2];
 
-	*p = (struct played){.t = {.rules = rules_new(), .hz = 49, .cpu_limit = 1000000, .feed = no_keeper}};
+	*p = (struct played){
+		.t = {.rules = rules_new(), .hz = 49, .cpu_limit = 1000000, .feed = no_keeper, .again = look_again}};
 	log_set_level(LOG_LEVEL_QUIET);
 	assert_int_equal(targets_init(&p->t, NULL), 0);
 	assert_int_equal(channel_pair(admit), 0);

@@ -127,7 +127,7 @@ static void forgive(struct scan *s)
 	s->slow.n = n;
 }
 
-/* Not before this time; but others that are due by then do not make one more child necessary. */
+/* The latest time for a look. Until then it waits, to share a child with others. */
 static uint64_t latest(const struct seen *p)
 {
 	return p->next_ns > UINT64_MAX - p->delay_ns ? UINT64_MAX : p->next_ns + p->delay_ns / 4;

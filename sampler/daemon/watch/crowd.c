@@ -166,12 +166,28 @@ static uint64_t end_steps(struct crowd *c)
 	return next > now ? next - now : 0;
 }
 
+/* Kept until another target's sample or on_idle(): each change costs a system call. */
+static void work_for(struct crowd *c, struct member *m)
+{
+	if (c->at_work != m)
+		crowd_work_on(c, m);
+}
+
+static void on_idle(void *ctx)
+{
+	struct crowd *c = ctx;
+
+	if (c->at_work)
+		crowd_work_on(c, NULL);
+}
+
 static uint64_t on_turn(void *ctx)
 {
 	struct crowd *c = ctx;
 	uint64_t now = clock_monotonic_ns(), pause_ns;
 	int r;
 
+	on_idle(c);
 	take_admissions(c);
 	look(c, now);
 	pause_ns = end_steps(c);
@@ -193,34 +209,31 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 
 	if (!m || m->over)
 		return;
-	if (c->at_work != m)
-		crowd_work_on(c, m); /* until it is another one's turn, since that takes a system call */
+	work_for(c, m);
 	own.weight *= member_divisor_at(c, m, raw->time_ns);
 	m->doubtful += !session_hosted_sample(m->session, &own);
 }
 
-static void on_idle(void *ctx)
-{
-	struct crowd *c = ctx;
-
-	if (c->at_work)
-		crowd_work_on(c, NULL);
-}
-
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
 {
-	struct member *m = member_find(ctx, pid);
+	struct crowd *c = ctx;
+	struct member *m = member_find(c, pid);
 
-	if (m)
-		session_hosted_thread(m->session, tid, comm);
+	if (!m)
+		return;
+	work_for(c, m);
+	session_hosted_thread(m->session, tid, comm);
 }
 
 static void on_thread_exit(void *ctx, pid_t pid, pid_t tid)
 {
-	struct member *m = member_find(ctx, pid);
+	struct crowd *c = ctx;
+	struct member *m = member_find(c, pid);
 
-	if (m)
-		session_hosted_thread_exit(m->session, tid);
+	if (!m)
+		return;
+	work_for(c, m);
+	session_hosted_thread_exit(m->session, tid);
 }
 
 /* It is another program now, which may not even be one to sample. */

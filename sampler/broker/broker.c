@@ -45,7 +45,8 @@ static void say_how(const siginfo_t *info, char *ret, size_t size)
 	if (info->si_code != CLD_EXITED)
 		snprintf(ret, size, ", killed by signal %d (%s)", info->si_status, strsignal(info->si_status));
 	else if (info->si_status >= BROKER_REFUSAL)
-		snprintf(ret, size, ", because it was asked for what jsampler never needs (request %d): please report this",
+		snprintf(ret, size,
+			 ", because it was asked for what jsampler never needs (request %d): please report this",
 			 info->si_status - BROKER_REFUSAL);
 	else
 		snprintf(ret, size, " with status %d", info->si_status);
@@ -55,16 +56,17 @@ static void say_how(const siginfo_t *info, char *ret, size_t size)
 static void note_end(struct broker *b, int r)
 {
 	char how[128] = "";
+	bool ended;
 	siginfo_t info;
 
 	if (r != -EPIPE || getpid() != b->worker || atomic_exchange(&b->end_said, true))
 		return;
-	if (how_it_ended(b->child, &info))
+	ended = how_it_ended(b->child, &info);
+	if (ended)
 		say_how(&info, how, sizeof(how));
-	log_warn("the process of jsampler that keeps the privileges has ended%s; sampling goes on, but files, memory and "
-		 "threads that are not open yet cannot be read any more, so names may be missing: record again for a "
-		 "complete profile",
-		 how);
+	log_warn("the process of jsampler that keeps the privileges %s%s; sampling goes on, but files, memory and "
+		 "threads that are not open yet cannot be read any more, so names may be missing",
+		 ended ? "has ended" : "no longer answers", how);
 }
 
 /* --- asking --- */

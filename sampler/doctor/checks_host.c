@@ -222,18 +222,21 @@ static void check_limits(struct checks *c, const struct own_rights *me)
 
 static void check_priority(struct checks *c)
 {
-	const struct sched_param lowest = {.sched_priority = 1}, none = {0};
+	const struct sched_param lowest = {.sched_priority = 1};
+	int policy = sched_getscheduler(0);
+	struct sched_param before;
 
-	if (sched_setscheduler(0, SCHED_RR, &lowest) == 0) {
-		(void)sched_setscheduler(0, SCHED_OTHER, &none);
-		checks_add(c, CHECK_OK, "priority",
-			   "tried: samples can be read in real time, however busy the machine");
+	if (sched_getparam(0, &before) == 0 && sched_setscheduler(0, SCHED_RR, &lowest) == 0) {
+		(void)sched_setscheduler(0, policy, &before);
+		checks_add(c, CHECK_OK, "priority", "tried: samples can be read in real time, on a busy machine too");
 		return;
 	}
 	checks_add(c, CHECK_OK, "priority",
 		   "tried: no real time (%s): on a very busy machine samples may be lost, which the summary shows",
 		   strerror(errno));
-	checks_remedy(c, "sudo jsampler, or ulimit -r 1; in a container: --ulimit rtprio=1, or --cap-add SYS_NICE");
+	checks_remedy(
+		c,
+		"sudo jsampler, or LimitRTPRIO=1 in a unit; in a container: --ulimit rtprio=1, or --cap-add SYS_NICE");
 }
 
 static void count_sample(void *ctx, const struct raw_sample *s)

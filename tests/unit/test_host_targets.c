@@ -392,8 +392,76 @@ static bool is_killed(struct targets *t, struct own_child *c)
 	return c->kill_ns && signal_that_ended(c->pid) == SIGKILL;
 }
 
-/* Time for which it could run, but had no CPU, does not count: as if half a minute passed between two looks. */
+/* What is seen of a process that has used so much CPU time so far. */
+static bool judge(struct stuck *s, uint64_t now_s, uint64_t cpu_s, bool runnable, uint64_t done)
+{
+	const uint64_t ns = UINT64_C(1000000000);
+
+	return stuck_judge(s, true, done,
+			   &(struct stuck_seen){.cpu_ns = cpu_s * ns, .now_ns = now_s * ns, .runnable = runnable});
+}
+
+/* Time for which it could run, but had no CPU, does not count: neither the first such time, nor many of them. */
 static void who_waits_for_a_cpu_is_not_stuck(void **state)
+{
+	struct stuck s;
+
+	(void)state;
+	stuck_begin(&s, 0);
+	assert_false(judge(&s, 1, 7, true, 1)); /* done for the first time, after 7 s of CPU time */
+	for (uint64_t now_s = 31; now_s < 300; now_s += 30)
+		assert_false(judge(&s, now_s, 7, true, 1));
+	assert_int_equal(s.idle_ns, UINT64_C(271000000000)); /* nothing of it counts */
+	assert_false(judge(&s, 290, 7, false, 1)); /* now it waits for something else */
+	assert_true(judge(&s, 291, 7, false, 1));
+}
+
+/* The CPU time that it used while it was at work, and at rest, is no part of what it runs afterwards. */
+static void the_first_wait_does_not_count_either(void **state)
+{
+	struct stuck s;
+
+	(void)state;
+	stuck_begin(&s, 0);
+	assert_false(judge(&s, 1, 1, true, 1));
+	assert_false(judge(&s, 101, 90, true, 2));
+	assert_false(judge(&s, 231, 90, true, 2)); /* 130 s without a CPU, all of which do not count */
+	assert_int_equal(s.since_ns, s.looked_ns);
+	assert_int_equal(s.idle_ns, s.looked_ns);
+}
+
+/* It got on less than a second after the last look, which is when its CPU time was read: a wait of before then is none of now. */
+static void a_wait_ends_now_at_the_latest(void **state)
+{
+	struct stuck s;
+
+	(void)state;
+	stuck_begin(&s, 0);
+	assert_false(judge(&s, 10, 1, true, 1));
+	assert_false(stuck_look(&s, -1, true, 2, s.looked_ns + 1000));
+	assert_true(s.idle_ns == s.looked_ns + 1000 && s.since_ns == s.idle_ns && s.cpu_ns == UINT64_C(1000000000));
+	assert_false(judge(&s, 40, 1, true, 2));
+	assert_true(s.idle_ns == s.looked_ns && s.since_ns == s.looked_ns);
+}
+
+/* It runs all the time, or half of it: only what it runs counts, as one piece of work that takes too long. */
+static void who_runs_for_too_long_is_stuck(void **state)
+{
+	struct stuck s;
+
+	(void)state;
+	stuck_begin(&s, 0);
+	for (uint64_t now_s = 10; now_s < 120; now_s += 10)
+		assert_false(judge(&s, now_s, now_s, true, 0));
+	assert_true(judge(&s, 120, 120, true, 0));
+	stuck_begin(&s, 0);
+	for (uint64_t now_s = 10; now_s < 240; now_s += 10)
+		assert_false(judge(&s, now_s, now_s / 2, true, 0));
+	assert_true(judge(&s, 240, 120, true, 0));
+}
+
+/* Real processes: half a minute passes between two looks, as it seems. */
+static void runnable_and_sleeping_processes_are_told_apart(void **state)
 {
 	const uint64_t step_ns = UINT64_C(30000000000);
 	pid_t spins = busy_child(), sleeps = idle_child(false);
@@ -667,6 +735,10 @@ int main(void)
 		cmocka_unit_test(waiting_threads_take_a_rule),
 		cmocka_unit_test(waiting_threads_are_quarantined),
 		cmocka_unit_test(who_waits_for_a_cpu_is_not_stuck),
+		cmocka_unit_test(the_first_wait_does_not_count_either),
+		cmocka_unit_test(a_wait_ends_now_at_the_latest),
+		cmocka_unit_test(who_runs_for_too_long_is_stuck),
+		cmocka_unit_test(runnable_and_sleeping_processes_are_told_apart),
 		cmocka_unit_test(a_stuck_process_is_killed),
 		cmocka_unit_test(a_stuck_capture_is_killed),
 		cmocka_unit_test(a_reload_ends_it),

@@ -5,6 +5,7 @@
 /* Stuck: no CPU time for IDLE_NS, or busy for BUSY_NS, which no piece of work takes (readers.h). */
 #define IDLE_NS UINT64_C(20000000000)
 #define BUSY_NS UINT64_C(120000000000)
+#define LOOK_NS UINT64_C(1000000000) /* of a process that gets on, how often its CPU time is read */
 
 void stuck_begin(struct stuck *s, uint64_t now_ns)
 {
@@ -28,28 +29,46 @@ static void look(pid_t pid, uint64_t *ret_cpu_ns, bool *ret_runnable)
 }
 
 /* How long it has waited for a CPU since the last look: if it is runnable now, all of the time that it did not run. */
-static uint64_t waited(const struct stuck *s, uint64_t cpu_ns, bool runnable, uint64_t now_ns)
+static uint64_t waited(const struct stuck *s, const struct stuck_seen *now)
 {
-	uint64_t elapsed = now_ns - s->looked_ns, ran = cpu_ns - s->cpu_ns;
+	uint64_t elapsed = now->now_ns - s->looked_ns, ran = now->cpu_ns - s->cpu_ns;
 
-	return runnable && ran < elapsed ? elapsed - ran : 0;
+	return now->runnable && ran < elapsed ? elapsed - ran : 0;
+}
+
+static uint64_t later(uint64_t at_ns, uint64_t wait_ns, uint64_t now_ns)
+{
+	return wait_ns < now_ns - at_ns ? at_ns + wait_ns : now_ns;
+}
+
+static bool gets_on(struct stuck *s, bool at_work, uint64_t done, uint64_t now_ns)
+{
+	if (done == s->done && at_work)
+		return false;
+	s->done = done;
+	s->since_ns = s->idle_ns = now_ns;
+	return true;
+}
+
+bool stuck_judge(struct stuck *s, bool at_work, uint64_t done, const struct stuck_seen *now)
+{
+	uint64_t wait = waited(s, now);
+
+	if (!gets_on(s, at_work, done, now->now_ns)) {
+		s->since_ns = later(s->since_ns, wait, now->now_ns);
+		s->idle_ns = now->cpu_ns != s->cpu_ns ? now->now_ns : later(s->idle_ns, wait, now->now_ns);
+	}
+	s->cpu_ns = now->cpu_ns;
+	s->looked_ns = now->now_ns;
+	return now->now_ns - s->idle_ns >= IDLE_NS || now->now_ns - s->since_ns >= BUSY_NS;
 }
 
 bool stuck_look(struct stuck *s, pid_t pid, bool at_work, uint64_t done, uint64_t now_ns)
 {
-	uint64_t cpu, wait;
-	bool runnable;
+	struct stuck_seen now = {.now_ns = now_ns};
 
-	if (done != s->done || !at_work) {
-		s->done = done;
-		s->since_ns = s->idle_ns = s->looked_ns = now_ns;
+	if (now_ns - s->looked_ns < LOOK_NS && gets_on(s, at_work, done, now_ns))
 		return false;
-	}
-	look(pid, &cpu, &runnable);
-	wait = waited(s, cpu, runnable, now_ns);
-	s->since_ns += wait;
-	s->idle_ns = cpu != s->cpu_ns ? now_ns : s->idle_ns + wait;
-	s->cpu_ns = cpu;
-	s->looked_ns = now_ns;
-	return now_ns - s->idle_ns >= IDLE_NS || now_ns - s->since_ns >= BUSY_NS;
+	look(pid, &now.cpu_ns, &now.runnable);
+	return stuck_judge(s, at_work, done, &now);
 }

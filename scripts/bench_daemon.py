@@ -33,8 +33,8 @@ BAR_MB, BAR_CPU, BAR_IDLE_CPU = 150, 1.0, 0.2
 FLAT_MB, FLAT_FDS = 2, 2  # what memory and descriptors vary by, at rest
 STEADY_MINUTES = 5  # the last ones, of whose CPU time the mean counts
 
-# cpu: in seconds, with what children have used that have ended meanwhile, such as those that look at new processes
-Usage = collections.namedtuple("Usage", "pss rss fds threads cpu")
+# cpu: in seconds; waited: the same of children that have ended, such as those that look at new processes; parent: a PID
+Usage = collections.namedtuple("Usage", "pss rss fds threads cpu waited parent")
 Minute = collections.namedtuple("Minute", "pss cpu fds threads ring")  # cpu: {role: % of a core}
 
 
@@ -55,16 +55,16 @@ def role(d, pid, comm):
     return name if name in ROLES else "other"
 
 
-def waited_for(pid):
-    """CPU seconds of its children that have ended, in ticks."""
+def family_of(pid):
+    """CPU seconds of its children that have ended, and its parent's PID: proc_pid_stat(5)."""
     stat = pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
-    return (int(stat[13]) + int(stat[14])) / os.sysconf("SC_CLK_TCK")
+    return (int(stat[13]) + int(stat[14])) / os.sysconf("SC_CLK_TCK"), int(stat[1])
 
 
 def usage_of(pid):
     memory = fields("/proc/%d/smaps_rollup" % pid)
     return Usage(int(memory["Pss"][0]) / 1024, int(memory["Rss"][0]) / 1024, len(os.listdir("/proc/%d/fd" % pid)),
-                 len(os.listdir("/proc/%d/task" % pid)), cpu_clock(pid) + waited_for(pid))
+                 len(os.listdir("/proc/%d/task" % pid)), cpu_clock(pid), *family_of(pid))
 
 
 def look(d):
@@ -84,10 +84,19 @@ def total(found, what):
 
 
 def used_since(before, now):
-    """{role: CPU seconds}. Of a process that has ended in between, the last part is missing."""
+    """{role: CPU seconds}. Of a process that has ended in between, only what it has used since then is its parent's: the time before
+    was its own already."""
+    old, living = {pid: u for (_, pid), u in before.items()}, {pid for _, pid in now}
+    counted = collections.Counter()  # {PID of a parent: CPU seconds}
+    for u in (u for pid, u in old.items() if pid not in living):
+        parent = u.parent
+        while parent in old and parent not in living:
+            parent = old[parent].parent
+        counted[parent] += u.cpu + u.waited
     used = dict.fromkeys(ROLES, 0)
-    for k, u in now.items():
-        used[k[0]] += u.cpu - (before[k].cpu if k in before else 0)
+    for (role_, pid), u in now.items():
+        cpu, waited = (old[pid].cpu, old[pid].waited) if pid in old else (0, 0)
+        used[role_] += u.cpu - cpu + max(0, u.waited - waited - counted[pid])
     return used
 
 
@@ -152,9 +161,14 @@ def judge_memory(minutes):
     row("memory of the daemon (PSS) after %d min" % len(minutes), "%.1f MB" % minutes[-1].pss, "<= %d MB" % BAR_MB, minutes[-1].pss <= BAR_MB)
 
 
+def rests_of(minutes):
+    """Those looks, from 1 on, in the second half that find no churn."""
+    return [n for n in range(1, minutes + 1) if Churn.rests_at(n) and 2 * n >= minutes]
+
+
 def judge_rests(minutes):
     """The times without churn in the second half of all minutes. The ring of the last hour grows on purpose, and is left out."""
-    rests = [m for n, m in enumerate(minutes, 1) if n * 60 % Churn.REST_EVERY_S == 0 and 2 * n >= len(minutes)]
+    rests = [minutes[n - 1] for n in rests_of(len(minutes))]
     for what, allowed, values in (("PSS without the ring, MB", FLAT_MB, [m.pss - m.ring for m in rests]),
                                   ("descriptors", FLAT_FDS, [m.fds for m in rests]), ("threads", 0, [m.threads for m in rests])):
         grown = values[-1] - values[0]
@@ -232,6 +246,9 @@ def options():
         sys.exit("needs root")
     if o.jvms < 5 or o.minutes < 1:
         sys.exit("at least 5 JVMs and a minute")
+    if o.churn is not None and (o.churn < 1 or len(rests_of(o.minutes)) < 2):
+        p.error("--churn compares rests, every %d minutes, in the second half: --minutes %d, or %d and more, and at least a JVM" % (
+            Churn.REST_EVERY, 2 * Churn.REST_EVERY, 3 * Churn.REST_EVERY))
     return o
 
 

@@ -90,23 +90,35 @@ class Programs:
 
 class Churn:
     """JVMs that start and end: a compiler, a database and a program that waits, in turn; the first is busy, the second for some of its
-    time. They live for 1 to 60 s, and half of them are killed. At the end of every REST_EVERY_S there are none for REST_S, so that what
-    the daemon holds at such times can be compared."""
+    time. They live for 1 to 60 s, and half of them are killed. For REST_S before every look that is a multiple of REST_EVERY,
+    a minute each, there are none, so that what the daemon holds at such times can be compared."""
 
-    REST_EVERY_S, REST_S = 300, 90
+    REST_EVERY, REST_S = 5, 90
 
     def __init__(self, programs, n, seconds):
         self.kinds = (programs.compiler, lambda: programs.database(100), programs.wait_for_work)
         self.n, self.started, self.ends = n, 0, []
-        self.pause = seconds * (1 - self.REST_S / self.REST_EVERY_S) / n
+        self.pause = seconds * (1 - self.REST_S / (60 * self.REST_EVERY)) / n
         self.random = random.Random(1)
-        self.began = self.next_at = time.monotonic()
+        self.next_at = None
+        self.looks = 0
+
+    @classmethod
+    def rests_at(cls, look):
+        """look: which one, from 1 on."""
+        return look % cls.REST_EVERY == 0
 
     def run(self, until):
-        """Until then (time.monotonic())."""
+        """Until then (time.monotonic()), when the next look is taken. A rest is counted back from there, so that it lasts until the look
+        however late the ones before were."""
+        if self.next_at is None:
+            self.next_at = time.monotonic()
+        self.looks += 1
+        # A rest is longer than the minute before its look, and begins in the one before that.
+        rest_at = until + min(60 * n for n in range(self.REST_EVERY) if self.rests_at(self.looks + n)) - self.REST_S
         while time.monotonic() < until:
             now = time.monotonic()
-            if (now - self.began) % self.REST_EVERY_S >= self.REST_EVERY_S - self.REST_S:
+            if now >= rest_at:
                 self.end(self.ends)
                 self.next_at = time.monotonic()
             elif self.started < self.n and now >= self.next_at:

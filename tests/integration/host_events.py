@@ -108,7 +108,7 @@ def itself():
 
 
 def starved():
-    """If nobody reads the rings for seconds, each sample that found no room is counted, once: none is missing, and none counts twice."""
+    """If nobody reads the rings for seconds, each sample that found no room is counted: read plus lost equals what the CPU time predicts."""
     rate, seconds = 1000, 8
     loads = [start("spin", 1) for _ in range(CPUS)]
     stolen = on_cpu.Stolen([l.pid for l in loads], rate)

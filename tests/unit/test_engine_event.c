@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/cpu_list.h"
 #include "sampler/engine/perf/events/perf_attr.h"
 #include "sampler/engine/perf/events/perf_event.h"
 #include "symbolizer/base/err.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/cpu_list.h"
 
 /*
  * Keeps the calling thread, a reader of rings, off the CPUs where the target runs. A real-time thread wakes on the

@@ -8,8 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "sampler/engine/cpu_list.h"
 #include "sampler/engine/engine_thread.h"
-#include "sampler/engine/perf/events/cpu_list.h"
 
 enum { STACK_BYTES = 256 << 10 };
 

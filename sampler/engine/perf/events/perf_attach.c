@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/cpu_list.h"
 #include "sampler/engine/perf/events/perf_attach_priv.h"
 #include "sampler/engine/perf/events/perf_explain.h"
 #include "symbolizer/base/err.h"

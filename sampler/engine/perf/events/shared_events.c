@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/cpu_list.h"
 #include "sampler/engine/perf/events/event_set.h"
 #include "sampler/engine/perf/events/perf_attach_priv.h"
 #include "sampler/engine/perf/events/perf_filter.h"

@@ -1,4 +1,4 @@
-#include "sampler/engine/perf/events/cpu_list.h"
+#include "sampler/engine/cpu_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

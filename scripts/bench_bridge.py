@@ -34,6 +34,9 @@ THREADS = 60  # that a window starts
 FLAGS = ["-XX:+UseSerialGC", "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch", "-XX:+IgnoreUnrecognizedVMOptions",
          "-XX:-UseDynamicNumberOfCompilerThreads", "-XX:+EnableDynamicAgentLoading"]
 MEASURES = ("wall", "CPU of the thread", "CPU of the JVM")
+# Ways of execution in which code does not depend on profiles: by those, C2 makes fresh JVMs differ by 20 % from each other, with an
+# agent or without.
+WITHOUT_PROFILES = {"interpreted": ["-Xint"], "C1": ["-XX:TieredStopAtLevel=1"], "C2": ["-Xcomp", "-XX:-TieredCompilation"]}
 
 
 class Program(jvm.Jvm):
@@ -174,29 +177,40 @@ def run_pair(jdk, fours, young, nothing):
     return pair
 
 
-def run_hosting_pair(jdk, fours, young, started):
-    """A hosts an agent that enables no event: from its start, or attached between two phases."""
-    lib = bridge.agent("idle")
-    with Program(jdk, young, [bridge.hosted(lib, more="quiet,")] if started else ()) as a, Program(jdk, young) as b:
+def run_hosting_pair(jdk, fours, young, lib):
+    """A hosts an agent that enables no event, attached between two phases."""
+    with Program(jdk, young) as a, Program(jdk, young) as b:
         pair = Pair(a, b)
-        if started:  # they are compared with each other, so they do the same
-            pair.amount["work"][a] = pair.amount["work"][b]
-        else:
-            for p in (a, b):
-                jcmd(jdk, p.pid)
-            pair.fours("none", fours)
-            answer = bridge_stream.answer_of(bridge_stream.attach_load(jdk, a.pid, "quiet,agent=%s" % lib))
-            if answer:
-                sys.exit("the agent cannot be hosted: %s" % answer)
+        for p in (a, b):
+            jcmd(jdk, p.pid)
+        pair.fours("none", fours)
+        answer = bridge_stream.answer_of(bridge_stream.attach_load(jdk, a.pid, "quiet,agent=%s" % lib))
+        if answer:
+            sys.exit("the agent cannot be hosted: %s" % answer)
         pair.fours("hosting", fours)
     return pair
 
 
+def run_started_pair(jdk, fours, young, lib, flags, hosting_first):
+    """One of two JVMs hosts the agent from its start on. They are compared with each other, so they do the same."""
+    more = [flags + [bridge.hosted(lib, more="quiet,")], flags]
+    a_more, b_more = more if hosting_first else more[::-1]
+    with Program(jdk, young, a_more) as a, Program(jdk, young, b_more) as b:
+        pair = Pair(a, b)
+        pair.amount["work"][a] = pair.amount["work"][b]
+        pair.fours("hosting", fours)
+    if not hosting_first:
+        pair.ratios["work"]["hosting"] = [tuple(1 / v for v in r) for r in pair.ratios["work"]["hosting"]]
+    return pair
+
+
 def measure_hosting(jdk, n_pairs, fours, young):
-    for started, against, name in ((False, "none", "hosting an attached agent without events"),
-                                   (True, None, "hosting one from the start of the JVM")):
-        pairs = [run_hosting_pair(jdk, fours, young, started) for _ in range(n_pairs)]
-        report_phase(jdk, [p.ratios["work"] for p in pairs], "hosting", against, name, HOSTING_BAR)
+    lib = bridge.agent("idle")
+    pairs = [run_hosting_pair(jdk, fours, young, lib) for _ in range(n_pairs)]
+    report_phase(jdk, [p.ratios["work"] for p in pairs], "hosting", "none", "agent attached", HOSTING_BAR)
+    for name, flags in WITHOUT_PROFILES.items():
+        pairs = [run_started_pair(jdk, fours, young, lib, flags, i % 2 == 0) for i in range(n_pairs)]
+        report_phase(jdk, [p.ratios["work"] for p in pairs], "hosting", None, "from start, %s" % name, HOSTING_BAR)
 
 
 def jcmd(jdk, pid):

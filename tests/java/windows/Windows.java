@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -39,6 +40,12 @@ public final class Windows {
 		for (GarbageCollectorMXBean b : COLLECTORS)
 			n += b.getCollectionCount();
 		return n;
+	}
+
+	/** ms; 0 with -Xint, which has no compiler. */
+	static long compiling() {
+		CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+		return compilers == null ? 0 : compilers.getTotalCompilationTime();
 	}
 
 	static long unit(int seed) {
@@ -156,7 +163,7 @@ public final class Windows {
 				number = classes(Integer.parseInt(w[1]), kept);
 				break;
 			default:
-				number = ManagementFactory.getCompilationMXBean().getTotalCompilationTime();
+				number = compiling();
 			}
 			cpu = BEAN.getCurrentThreadCpuTime() - cpu;
 			System.out.println((System.nanoTime() - begin) + " " + cpu + " " + number);

@@ -44,7 +44,9 @@ def record(pid, out):
 
 def bounded(out, pid):
     """(whether they are, what was found); a program that had no CPU shows few methods in a second."""
-    for _ in range(jvm.TRIES):
+    for again in range(jvm.TRIES):
+        if again:
+            record(pid, str(out))
         frames = [f for line in out.read_text().splitlines() for f in line.split(";")]
         long = [f for f in frames if f.startswith("EEE")]
         found = (len(long), [f[-40:] for f in long[:3]])
@@ -52,7 +54,6 @@ def bounded(out, pid):
             return False, found
         if len({f.rpartition(".")[2] for f in long}) > METHODS // 2:
             return True, found
-        record(pid, str(out))
     return False, found
 
 

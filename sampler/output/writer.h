@@ -26,8 +26,11 @@ extern const struct writer writer_folded, writer_folded_gz, writer_html, writer_
 const struct writer *writer_find(const char *format); /* the first with that name; NULL: unknown */
 const struct writer *writer_for_path(const char *path); /* by ending; NULL: unknown */
 const struct writer *writer_in_gzip(const char *format); /* NULL: it is never compressed */
-/* 0, or the error that prevented complete output; set errno to 0 before writing. */
-int writer_end(FILE *out, struct err *err);
+/*
+ * 0, or the error that prevented complete output. r: what writing has returned, or 0 if only `out` knows; set errno to 0
+ * before writing then.
+ */
+int writer_end(FILE *out, int r, struct err *err);
 void writer_names(char *dst, size_t size); /* "folded, html, ..." for messages */
 
 #endif

@@ -17,7 +17,7 @@ static int folded_write(const struct named_profile *np, const struct writer_opti
 {
 	int rc = folded_lines(np, o, to_file, out, NULL, err);
 
-	return rc == -ENOMEM ? rc : writer_end(out, err);
+	return rc == -ENOMEM ? rc : writer_end(out, rc, err);
 }
 
 static int to_gzip(void *ctx, const char *bytes, size_t len)
@@ -29,13 +29,13 @@ static int to_gzip(void *ctx, const char *bytes, size_t len)
 static int folded_gz_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)
 {
 	struct gzip *g = gzip_new(out);
-	int rc;
+	int rc, end;
 
 	if (!g)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = folded_lines(np, o, to_gzip, g, NULL, err);
-	gzip_end(g);
-	return rc ? rc : writer_end(out, err);
+	end = gzip_end(g);
+	return rc ? rc : writer_end(out, end, err);
 }
 
 const struct writer writer_folded_gz = {

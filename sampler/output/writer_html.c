@@ -25,7 +25,7 @@ static int html_write(const struct named_profile *np, const struct writer_option
 		fwrite(page_slices_tail, 1, page_slices_tail_len, out);
 	else
 		fwrite(page_tail, 1, page_tail_len, out);
-	return writer_end(out, err);
+	return writer_end(out, 0, err);
 }
 
 const struct writer writer_html = {

@@ -60,14 +60,11 @@ const struct writer *writer_in_gzip(const char *format)
 	return NULL;
 }
 
-int writer_end(FILE *out, struct err *err)
+int writer_end(FILE *out, int r, struct err *err)
 {
-	int r;
-
-	if (!fflush(out) && !ferror(out))
-		return 0;
-	r = errno ? -errno : -EIO;
-	return err_set(err, r, "cannot write: %s", strerror(-r));
+	if (!r && (fflush(out) || ferror(out)))
+		r = errno ? -errno : -EIO;
+	return r ? err_set(err, r, "cannot write: %s", strerror(-r)) : 0;
 }
 
 /* Formats without an ending are for tests and are not listed. */

@@ -375,7 +375,7 @@ static int write_to(struct gzip *gz, const struct named_profile *np, FILE *out, 
 		w.failed = true;
 	}
 	rc = writer_done(&w);
-	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : writer_end(out, err);
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : writer_end(out, rc, err);
 }
 
 static int pprof_write(const struct named_profile *np, const struct writer_options *o, FILE *out, struct err *err)

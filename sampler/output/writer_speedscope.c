@@ -215,7 +215,7 @@ static int speedscope_write(const struct named_profile *np, const struct writer_
 		rc = err_set(err, -ENOMEM, "out of memory");
 	}
 	scope_done(&s);
-	return rc ? rc : writer_end(out, err);
+	return rc ? rc : writer_end(out, 0, err);
 }
 
 const struct writer writer_speedscope = {

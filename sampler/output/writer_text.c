@@ -275,7 +275,7 @@ static int text_write(const struct named_profile *np, const struct writer_option
 	errno = 0;
 	put_all(np, &f, out);
 	flat_done(&f);
-	return writer_end(out, err);
+	return writer_end(out, 0, err);
 }
 
 const struct writer writer_text = {

@@ -101,12 +101,6 @@ static void make_readable(const char *mangled, char *dst, size_t size)
 		demangle(mangled, dst, size);
 }
 
-/* Of C++ and Rust. Other names are readable as they are, in less time than the clock of the budget takes. */
-static bool is_mangled(const char *name)
-{
-	return strncmp(name, "_Z", 2) == 0;
-}
-
 static void demangle_within_budget(struct budget *files, const char *mangled, char *dst, size_t size)
 {
 	budget_begin(files);
@@ -123,6 +117,7 @@ static uint32_t native_function(struct namer *n, const char *mangled, const char
 {
 	char name[NAME_SIZE];
 
+	/* Other names are readable as they are, in less time than the clock of the budget takes. */
 	if (is_mangled(mangled))
 		demangle_within_budget(n->s->files, mangled, name, sizeof(name));
 	else

@@ -275,7 +275,7 @@ static char *full_name(const char *name)
 {
 	int status = 0;
 
-	if (name[0] != '_' || name[1] != 'Z' || expands_too_much(name) || parses_again_and_again(name))
+	if (!is_mangled(name) || expands_too_much(name) || parses_again_and_again(name))
 		return NULL;
 	return __cxa_demangle(name, NULL, NULL, &status);
 }

@@ -13,4 +13,10 @@
  */
 void demangle(const char *name, char *dst, size_t size);
 
+/* Is it a name of C++ or Rust, of those that demangle() changes more than by a suffix? */
+static inline bool is_mangled(const char *name)
+{
+	return name[0] == '_' && name[1] == 'Z';
+}
+
 #endif

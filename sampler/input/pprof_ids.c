@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "sampler/input/pprof_parse.h"
+#include "symbolizer/base/sorted.h"
 
 /* Ids are nearly always 1, 2, 3, ...: the id then gives the position. */
 bool pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t at)
@@ -12,7 +13,7 @@ static int id_compare(const void *a, const void *b)
 {
 	uint64_t x = ((const struct pprof_id *)a)->id, y = ((const struct pprof_id *)b)->id;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 bool pprof_ids_sort(struct pprof_ids *ids)

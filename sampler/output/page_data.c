@@ -11,6 +11,7 @@
 #include "sampler/output/page_trie.h"
 #include "symbolizer/base/json.h"
 #include "symbolizer/base/map.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 /* The page draws each slice; a file could have any number of them. */
@@ -45,7 +46,7 @@ static int u64_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 static uint64_t variant_of(uint32_t rank, const struct named_line *l)

@@ -12,6 +12,7 @@
 #include "symbolizer/base/encode.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/map.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 /* The best level takes a second for a few MB. Larger recordings are unlikely to be kept in a repository. */
@@ -124,7 +125,7 @@ static int compare_pages(const void *pa, const void *pb)
 {
 	const struct shadow *const *a = pa, *const *b = pb;
 
-	return ((*a)->key > (*b)->key) - ((*a)->key < (*b)->key);
+	return ascending((*a)->key, (*b)->key);
 }
 
 /* Appends the fresh bytes of a page; the first may extend the last run. */

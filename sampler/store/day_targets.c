@@ -10,6 +10,7 @@
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"
+#include "symbolizer/base/sorted.h"
 
 enum { LABELS_MAX = 64 };
 
@@ -119,7 +120,7 @@ static int compare_numbers(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 bool day_find_target(const day_numbers *targets, int64_t target, size_t *ret)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/attribution/decode/bytecodes.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 /* A longer straight run of instructions is not a cold stub. */
@@ -210,7 +211,7 @@ static int site_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 static void add_call_sites(struct placing *p)
@@ -247,7 +248,7 @@ static int child_compare(const void *a, const void *b)
 {
 	const struct child *x = a, *y = b;
 
-	return x->key < y->key ? -1 : x->key > y->key;
+	return ascending(x->key, y->key);
 }
 
 /* Sorts nodes by where they are called from; the caller frees *ret. */

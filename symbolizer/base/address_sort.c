@@ -1,5 +1,6 @@
 /* Sorting by an address: digit by digit, from the least significant one (radix sort). */
 #include "symbolizer/base/address_sort.h"
+#include "symbolizer/base/sorted.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ static int compare_keys(const void *a, const void *b)
 {
 	uint64_t x = key_at(a), y = key_at(b);
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 static bool is_sorted(const uint8_t *v, size_t n, size_t size)

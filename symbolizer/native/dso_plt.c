@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/trim.h"
 #include "symbolizer/native/dso_plt.h"
 #include "symbolizer/native/dso_priv.h"
@@ -42,7 +43,7 @@ static int compare_slot(const void *a, const void *b)
 {
 	const struct plt_relocation *x = a, *y = b;
 
-	return x->slot < y->slot ? -1 : x->slot > y->slot;
+	return ascending(x->slot, y->slot);
 }
 
 static bool add_relocation(struct dso_plt *p, const Elf64_Rela *r, bool numbered)

@@ -6,6 +6,7 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -27,7 +28,7 @@ static int tid_compare(const void *a, const void *b)
 
 	memcpy(&x, a, sizeof(x));
 	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
+	return ascending(x, y);
 }
 
 /* Reads the directory once, and sorts. The kernel may skip a thread when another ends meanwhile. */

@@ -44,7 +44,7 @@ static int by_parent(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	return (x->parent > y->parent) - (x->parent < y->parent);
+	return ascending(x->parent, y->parent);
 }
 
 static int read_edges(struct tree *t)

@@ -1,4 +1,3 @@
-
 #include "sampler/cli/options/cmd_docs.h"
 #include "sampler/cli/options/completion.h"
 #include "sampler/cli/options/options.h"

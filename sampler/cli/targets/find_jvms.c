@@ -8,6 +8,7 @@
 #include "sampler/inspect/each_process.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 struct candidate {
@@ -174,7 +175,7 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct inspection *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return ascending(x->pid, y->pid);
 }
 
 int find_jvms(const pid_t *pids, size_t n, struct found_jvms *ret, struct err *err)

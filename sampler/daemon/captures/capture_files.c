@@ -16,6 +16,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 
 #define PREFIX "capture-"
@@ -121,7 +122,7 @@ int captures_newest_first(const void *va, const void *vb)
 {
 	const struct capture *a = va, *b = vb;
 
-	return a->id > b->id ? -1 : a->id < b->id;
+	return descending(a->id, b->id);
 }
 
 int capture_files(const char *dir, struct capture **ret, size_t *ret_n)

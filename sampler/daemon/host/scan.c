@@ -11,6 +11,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/base/vec.h"
 #include "symbolizer/target/proc.h"
 
@@ -65,7 +66,7 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	return (x->entry.pid > y->entry.pid) - (x->entry.pid < y->entry.pid);
+	return ascending(x->entry.pid, y->entry.pid);
 }
 
 static struct seen *find(const struct scan *s, pid_t pid)

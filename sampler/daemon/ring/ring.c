@@ -10,6 +10,7 @@
 #include "sampler/store/stacks/varint.h"
 #include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 struct ring *ring_new(uint64_t max_bytes, uint64_t now_ns)
 {
@@ -182,7 +183,7 @@ static int by_slice(const void *a, const void *b)
 {
 	const struct named_sample *x = a, *y = b;
 
-	return x->slice < y->slice ? -1 : x->slice > y->slice;
+	return ascending(x->slice, y->slice);
 }
 
 /* A copy, by time. NULL: out of memory. */

@@ -12,8 +12,8 @@ struct raw_sample;
 /*
  * Raw samples of many processes from one set of events for the host (host_events.h). A process is sampled if it is a
  * member of the filter (perf_members.h) and watched here. A thread moves records from the rings to a queue, in batches
- * and at irregular times, sorted by process and time. It reads nothing else of the processes: if a stack is deeper than its copy,
- * the rest is missing.
+ * and at irregular times, sorted by process and time. It reads nothing else of the processes: if a stack is deeper than
+ * its copy, the rest is missing.
  */
 struct perf_host;
 

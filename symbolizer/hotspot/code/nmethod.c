@@ -2,6 +2,7 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/cursor.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/code/scopes.h"
 #include "symbolizer/hotspot/reader/unsigned5.h"
@@ -226,7 +227,7 @@ static int compare_i32(const void *a, const void *b)
 
 	memcpy(&x, a, sizeof(x));
 	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
+	return ascending(x, y);
 }
 
 enum { OOP_MAPS_MAX = 1 << 18 };

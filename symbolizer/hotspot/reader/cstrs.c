@@ -6,6 +6,7 @@
 
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/target/mem.h"
 
 /* So that a hostile target cannot make this read more than 16 MiB. */
@@ -24,7 +25,7 @@ static int compare_u64(const void *a, const void *b)
 
 	memcpy(&x, a, sizeof(x));
 	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
+	return ascending(x, y);
 }
 
 static void pages_done(struct pages *p)

@@ -23,9 +23,9 @@ static int better_name(const struct symbol *a, const struct symbol *b)
 		return r;
 	/* `write` before `__write`. */
 	r = ascending(strspn(a->name, "_"), strspn(b->name, "_")) ?: ascending(a->weak, b->weak);
-	return r                                                   ?:
-		       ascending(strlen(a->name), strlen(b->name)) ?:
-		       strcmp(a->name, b->name); /* `open` before `open64` */
+	if (!r) /* `open` before `open64` */
+		r = ascending(strlen(a->name), strlen(b->name));
+	return r ?: strcmp(a->name, b->name);
 }
 
 /*

@@ -9,6 +9,7 @@
 
 #include "sampler/engine/perf/copies/thread_stacks.h"
 #include "sampler/engine/perf/events/family.h"
+#include "symbolizer/base/sorted.h"
 #include "symbolizer/target/deputy.h"
 #include "symbolizer/target/proc.h"
 
@@ -195,7 +196,7 @@ static int compare_tids(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
-	return (x > y) - (x < y);
+	return ascending(x, y);
 }
 
 bool event_set_knows(const struct event_set *s, pid_t tid)

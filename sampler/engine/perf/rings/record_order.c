@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/sorted.h"
+
 enum { KEPT = 1 << 20 }; /* bytes of memory that are not freed when there is no record */
 
 static size_t padded(size_t len)
@@ -14,17 +16,14 @@ static int by_process(const void *a, const void *b)
 {
 	const struct ordered_record *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return (x->pid > y->pid) - (x->pid < y->pid);
-	return x->time_ns != y->time_ns ? (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns) :
-					  (x->at > y->at) - (x->at < y->at);
+	return ascending(x->pid, y->pid) ?: ascending(x->time_ns, y->time_ns) ?: ascending(x->at, y->at);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct ordered_record *x = a, *y = b;
 
-	return (x->at > y->at) - (x->at < y->at);
+	return ascending(x->at, y->at);
 }
 
 /* Moves what is kept to the front, which takes no memory: nothing can be lost. */

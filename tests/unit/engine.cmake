@@ -1,5 +1,6 @@
 js_unit_test(engine_record js_perf js_engine)
 js_unit_test(engine_ring js_perf js_engine)
+js_unit_test(engine_hold js_perf js_engine)
 js_unit_test(engine_order js_perf js_engine)
 target_link_options(test_engine_order PRIVATE -Wl,--wrap=realloc)
 js_unit_test(engine_queue js_engine)

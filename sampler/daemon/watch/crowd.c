@@ -35,6 +35,7 @@ enum {
 #define IDLE_NS (10 * SECOND_NS) /* by then all JVMs that ran at the start are known */
 #define TRIM_NS (60 * SECOND_NS) /* how often unused memory is returned to the system */
 #define LAST_NS (2 * SECOND_NS) /* for the keeper to read the last steps */
+#define QUEUED_NS (4 * SECOND_NS) /* samples are delivered by then: a second is usual */
 
 static struct perf_host *the_host; /* for the signal handler */
 
@@ -135,8 +136,8 @@ static void look(struct crowd *c, uint64_t now_ns)
 		if (!m->over && !m->identified && !who_look(&m->w.who, m->w.pid, m->session))
 			member_identify(c, m);
 		crowd_work_on(c, NULL);
-		(void)member_divisor_at(
-			c, m, now_ns - 2 * SECOND_NS); /* if it has no samples; those in the queue are younger */
+		(void)member_divisor_at(c, m,
+					now_ns - QUEUED_NS); /* if it has no samples; those in the queue are younger */
 		member_tell_cost(c, m);
 	}
 	if (now_ns >= c->trim_ns) {

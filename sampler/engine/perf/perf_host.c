@@ -13,6 +13,7 @@
 #include "sampler/engine/perf/copies/stack_rest.h"
 #include "sampler/engine/perf/copies/stack_size.h"
 #include "sampler/engine/perf/events/host_events.h"
+#include "sampler/engine/perf/perf_hold.h"
 #include "sampler/engine/perf/perf_msg.h"
 #include "sampler/engine/perf/perf_pause.h"
 #include "sampler/engine/perf/rings/perf_record.h"
@@ -34,8 +35,6 @@ enum {
 	DOUBTFUL = 256 << 10, /* bytes of a stack beyond its copy that are not to be read, if its end is not known */
 };
 #define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
-/* Until a process has been watched that long, it may soon end, or replace its code. */
-#define NEW_NS UINT64_C(30000000000)
 
 struct perf_host {
 	struct host_events events;
@@ -46,10 +45,10 @@ struct perf_host {
 	uint32_t resize_to; /* 0: nothing */
 	uint64_t resized_ns;
 	uint64_t random;
-	struct record_order records; /* messages, of this round and of the one before */
+	struct record_order records; /* messages that are not in the queue yet */
+	struct perf_hold hold;
 	bool from_samples; /* the ring that is being read */
 	_Atomic uint64_t *watched; /* one bit for each PID */
-	_Atomic uint64_t new_ns; /* when one was last added; CLOCK_MONOTONIC */
 	pthread_t thread;
 	bool started;
 	int wake_fd, ready_fd; /* for the thread; for the consumer */
@@ -124,6 +123,8 @@ static bool keep_event(struct perf_host *h, enum perf_msg_kind kind, const struc
 		return false;
 	*m = (struct perf_msg){.kind = kind, .pid = r->pid, .tid = r->tid};
 	memcpy(m->comm, r->comm, sizeof(m->comm));
+	if (kind != PERF_MSG_EXIT)
+		perf_hold_urgent(&h->hold, r->time);
 	return true;
 }
 
@@ -212,17 +213,28 @@ static void wake_consumer(struct perf_host *h)
 		(void)!write(h->ready_fd, &one, sizeof(one));
 }
 
+static bool may_wait(const struct perf_host *h, uint64_t now_ns)
+{
+	const struct buf *bytes = &h->records.bytes;
+
+	return !bytes->failed && perf_hold_may_wait(&h->hold, bytes->len, now_ns);
+}
+
 /* `all`: nothing follows. Until then, what comes later may still be preceded by records of other rings. */
 static void drain(struct perf_host *h, bool all)
 {
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), until;
 
 	for (size_t i = 0; i < host_events_rings(&h->events); i++) {
 		h->from_samples = i < h->events.n_cpus;
 		if (perf_ring_drain(&h->events.rings[i], keep_record, h) == -EBADMSG)
 			count(&h->malformed, 1);
 	}
-	record_order_take(&h->records, all || h->records.bytes.len > BATCH_BYTES ? UINT64_MAX : now, push, h);
+	if (!all && may_wait(h, now))
+		return;
+	until = all || h->records.bytes.len > BATCH_BYTES ? UINT64_MAX : now;
+	record_order_take(&h->records, until, push, h);
+	perf_hold_taken(&h->hold, until, now);
 	wake_consumer(h);
 }
 
@@ -241,17 +253,12 @@ static void resize(struct perf_host *h)
 		log_debug("stack copies have %u bytes", (unsigned)to);
 }
 
-/* Samples that are walked together need fewer reads of their target's memory. */
-static uint32_t longest_pause(const struct perf_host *h)
-{
-	return clock_monotonic_ns() - atomic_load(&h->new_ns) < NEW_NS ? PAUSE_MS : PAUSE_CALM_MS;
-}
-
 /* Rings of samples end the pause when a quarter is full; what others make the kernel tell does not. */
 static void wait_rings(struct perf_host *h, struct pollfd *fds)
 {
 	size_t n = h->events.n_cpus;
-	struct timespec pause = perf_pause(&h->random, longest_pause(h));
+	struct timespec pause =
+		perf_pause(&h->random, perf_hold_calm(&h->hold, clock_monotonic_ns()) ? PAUSE_CALM_MS : PAUSE_MS);
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = (struct pollfd){.fd = h->events.fds[i], .events = POLLIN};
@@ -354,7 +361,7 @@ void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 		return;
 	if (on) {
 		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
-		atomic_store(&h->new_ns, clock_monotonic_ns());
+		perf_hold_new(&h->hold, clock_monotonic_ns());
 	} else {
 		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
 	}

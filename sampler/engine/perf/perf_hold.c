@@ -1,0 +1,33 @@
+#include "sampler/engine/perf/perf_hold.h"
+
+enum { BYTES_MAX = 4 << 20 };
+#define NEW_NS UINT64_C(30000000000)
+#define WAIT_NS UINT64_C(1000000000)
+
+void perf_hold_new(struct perf_hold *h, uint64_t now_ns)
+{
+	atomic_store(&h->new_ns, now_ns);
+}
+
+void perf_hold_urgent(struct perf_hold *h, uint64_t time_ns)
+{
+	if (time_ns > h->urgent_ns)
+		h->urgent_ns = time_ns;
+}
+
+bool perf_hold_calm(const struct perf_hold *h, uint64_t now_ns)
+{
+	return now_ns >= atomic_load(&h->new_ns) + NEW_NS;
+}
+
+bool perf_hold_may_wait(const struct perf_hold *h, size_t bytes, uint64_t now_ns)
+{
+	return perf_hold_calm(h, now_ns) && !h->urgent_ns && now_ns < h->taken_ns + WAIT_NS && bytes < BYTES_MAX;
+}
+
+void perf_hold_taken(struct perf_hold *h, uint64_t until_ns, uint64_t now_ns)
+{
+	h->taken_ns = now_ns;
+	if (h->urgent_ns <= until_ns)
+		h->urgent_ns = 0;
+}

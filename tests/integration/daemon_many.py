@@ -452,7 +452,8 @@ def replaced(jdk, _classes, tmp, load):
     jvm.burn(p.pid, before + 2 - jvm.cpu_seconds(p.pid))
     w = weight(d, p.pid)
     used = jvm.cpu_seconds(p.pid)
-    if not 1 < w < before + 0.2 or used < before + 2:
+    scatter = 4 * (before / HZ) ** 0.5  # of samples of a program that others interrupt all the time; 1 run in 30,000
+    if not 1 < w < before + scatter or used < before + 2:
         bad.append("kept %.2f s; before execve %.2f s, in all %.2f s" % (w, before, used))
     if any(r["method"] in ("bursts", "burn") for r in d.kept(p.pid, "--flat")["rows"]):
         bad.append("methods of the other program")

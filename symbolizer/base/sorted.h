@@ -11,22 +11,28 @@
 #define descending(a, b) ascending(b, a)
 
 /*
+ * Binary search: the first index i < n for which an expression with i holds, as it does for all further ones; n if there
+ * is none. `i` is the name that the expression uses.
+ */
+#define first_where(n, i, holds)                                                                                       \
+	__extension__({                                                                                                \
+		size_t lo_ = 0, hi_ = (n);                                                                             \
+		while (lo_ < hi_) {                                                                                    \
+			size_t i = lo_ + (hi_ - lo_) / 2;                                                              \
+			if (holds)                                                                                     \
+				hi_ = i;                                                                               \
+			else                                                                                           \
+				lo_ = i + 1;                                                                           \
+		}                                                                                                      \
+		lo_;                                                                                                   \
+	})
+
+/*
  * Searches a sorted array. first_above() is the index of the first of `n` elements whose `field` is greater than `key`,
  * or n. With the start of ranges as the field, the element before it is the last that starts at or before the key; with
  * the end of disjoint ranges, it is the only one that can contain the key.
  */
-#define first_above(v, n, field, key)                                                                                  \
-	__extension__({                                                                                                \
-		size_t lo_ = 0, hi_ = (n);                                                                             \
-		while (lo_ < hi_) {                                                                                    \
-			size_t mid_ = lo_ + (hi_ - lo_) / 2;                                                           \
-			if ((v)[mid_].field > (key))                                                                   \
-				hi_ = mid_;                                                                            \
-			else                                                                                           \
-				lo_ = mid_ + 1;                                                                        \
-		}                                                                                                      \
-		lo_;                                                                                                   \
-	})
+#define first_above(v, n, field, key) first_where(n, mid_, (v)[mid_].field > (key))
 
 /*
  * For ranges that may overlap, sorted by start: sets `reach` of each to the highest end of all ranges up to it, so that

@@ -43,7 +43,7 @@ void inline_tree_done(struct inline_tree *t)
 
 int32_t inline_tree_child(struct inline_tree *t, int32_t parent, int32_t bci, uint32_t method)
 {
-	struct inline_node wanted = {method, parent, bci, t->nodes.v[parent].depth + 1};
+	struct inline_node wanted = {method, parent, bci};
 	uint32_t child = slots_find(&t->by_place, node_hash(&wanted), node_is, t, &wanted);
 
 	return child != SLOTS_NONE ? (int32_t)child : node_add(t, &wanted);
@@ -67,7 +67,7 @@ int inline_tree_add(struct inline_tree *t, const struct code_scope *scopes, size
 int32_t inline_tree_ancestor(const struct inline_tree *t, int32_t a, int32_t b)
 {
 	while (a != b) {
-		if (t->nodes.v[a].depth >= t->nodes.v[b].depth)
+		if (a > b)
 			a = t->nodes.v[a].parent;
 		else
 			b = t->nodes.v[b].parent;

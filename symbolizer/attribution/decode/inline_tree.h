@@ -11,13 +11,12 @@
 
 /*
  * The inlining tree of one nmethod, as far as its records show it. A node is an inline path: methods and call-site bcis
- * from the compiled method (node 0) inwards. Equal paths are one node.
+ * from the compiled method (node 0) inwards. Equal paths are one node. A node comes after its parent.
  */
 struct inline_node {
 	uint32_t method_id;
 	int32_t parent; /* -1: the compiled method */
 	int32_t call_bci; /* in the parent's method */
-	uint32_t depth;
 };
 
 struct inline_pos {

@@ -169,7 +169,7 @@ static bool has_predicate(const struct choice *c)
  */
 static bool evidence_is_own(const struct choice *c)
 {
-	const struct evidence *e = c->own;
+	const struct evidence *e = &c->own;
 
 	if (e->trap == TRAP_OF_LOOP)
 		return false;
@@ -193,7 +193,7 @@ static bool stays(const struct graph *g, uint32_t insn, const struct choice *c)
 
 	if (g->c1)
 		return c->forward.found && c->backward.found;
-	if (c->own)
+	if (c->is_evidence)
 		return c->backward.found && evidence_is_own(c);
 	if (has_predicate(c) && !poll)
 		return false;
@@ -242,14 +242,14 @@ static void prepare_loops(struct attribution *a, const struct graph *g)
 	struct choice c;
 	int32_t last = -1;
 
-	for (uint32_t i = 0, n = 0; i < g->n_insns && n < PREPARE_MAX; i++) {
-		int32_t loop = g->insns[i].loop;
+	for (uint32_t i = 0, n = 0; i < g->n_runs && n < PREPARE_MAX; i++) {
+		int32_t loop = g->runs[i].loop;
 
-		if (loop == last || loop < 0 || g->loops[loop].evidence)
+		if (loop == last || g->loops[loop].evidence)
 			continue;
 		last = loop;
 		n++;
-		if (choose(g, &a->scratch, i, &c) == 0 && c.loop >= 0)
+		if (choose(g, &a->scratch, g->runs[i].insn, &c) == 0 && c.loop >= 0)
 			find_hidden_callee(g, a->env, &c, &h);
 	}
 }
@@ -290,7 +290,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 	struct choice c;
 	bool hidden;
 
-	if (i < 0 || pc >= (int64_t)g->insns[i].off + g->insns[i].len + GAP_MAX ||
+	if (i < 0 || pc >= (int64_t)graph_offset(g, (uint32_t)i) + g->insns[i].len + GAP_MAX ||
 	    choose(g, &a->scratch, (uint32_t)i, &c))
 		return -1;
 	hidden = choose_hidden(a, g, &c, ret);
@@ -300,7 +300,7 @@ static int find_by_flow(struct attribution *a, const struct graph *g, int64_t pc
 		ret->exactness = EXACT_APPROXIMATE;
 	else if (hidden)
 		ret->exactness = EXACT_INFERRED;
-	else if (c.own && (c.own->kind == EVIDENCE_CALL || c.own->kind == EVIDENCE_POLL))
+	else if (c.is_evidence && (c.own.kind == EVIDENCE_CALL || c.own.kind == EVIDENCE_POLL))
 		ret->exactness = EXACT;
 	else
 		ret->exactness = is_agreed(a, g, (uint32_t)i, &c) ? EXACT_FLOW : EXACT_APPROXIMATE;

@@ -11,6 +11,8 @@ struct search {
 	const struct graph *g;
 	struct choice_scratch *s;
 	int32_t loop; /* the search does not leave this loop; -1: no limit */
+	uint32_t run_first, run_n; /* the last instructions found to be in one loop, and whether that is in `loop` */
+	bool run_inside;
 	bool pseudo; /* entries and returns count as evidence */
 	uint32_t n; /* in the queue */
 };
@@ -50,41 +52,78 @@ static void search_begin(struct search *q)
 	}
 }
 
-static void search_add(struct search *q, int32_t i)
+static void find_run(struct search *q, uint32_t i)
+{
+	const struct graph *g = q->g;
+	size_t next = first_above(g->runs, g->n_runs, insn, i);
+
+	q->run_first = g->runs[next - 1].insn;
+	q->run_n = (next < g->n_runs ? g->runs[next].insn : g->n_insns) - q->run_first;
+	q->run_inside = loop_contains(g, q->loop, g->runs[next - 1].loop);
+}
+
+static bool is_inside(struct search *q, uint32_t i)
+{
+	if (q->loop < 0 || !(q->g->insns[i].flags & INSN_LOOP))
+		return q->loop < 0;
+	if (i - q->run_first >= q->run_n)
+		find_run(q, i);
+	return q->run_inside;
+}
+
+static void search_add(struct search *q, uint32_t i)
 {
 	struct choice_scratch *s = q->s;
 
-	if (s->mark[i] == s->epoch || (q->loop >= 0 && !loop_contains(q->g, q->loop, q->g->insns[i].loop)))
+	if (s->mark[i] == s->epoch || !is_inside(q, i))
 		return;
 	s->mark[i] = s->epoch;
-	s->queue[q->n++] = (uint32_t)i;
+	s->queue[q->n++] = i;
 }
 
 static void add_successors(struct search *q, uint32_t i)
 {
-	for_each_successor(s, q->g, i)
-		search_add(q, s);
+	const struct graph *g = q->g;
+
+	if (g->insns[i].flags & INSN_FALLS)
+		search_add(q, i + 1);
+	if (g->insns[i].flags & INSN_TAKEN)
+		for (uint32_t k = graph_jumps_from(g, i); k < g->n_jumps && g->jumps[k].from == i; k++)
+			search_add(q, g->jumps[k].to);
 }
 
+/* In ascending order. */
 static void add_predecessors(struct search *q, uint32_t i)
 {
-	for (uint32_t p = q->g->pred_start[i]; p < q->g->pred_start[i + 1]; p++)
-		search_add(q, (int32_t)q->g->preds[p]);
+	const struct graph *g = q->g;
+	bool falls = graph_falls_into(g, i);
+
+	if (g->insns[i].flags & INSN_JOINED)
+		for (uint32_t k = graph_jumps_to(g, i); k < g->n_jumps && g->jumps[g->by_target[k]].to == i; k++) {
+			uint32_t from = g->jumps[g->by_target[k]].from;
+
+			if (falls && from >= i)
+				search_add(q, i - 1);
+			falls = falls && from < i;
+			search_add(q, from);
+		}
+	if (falls)
+		search_add(q, i - 1);
 }
 
 static bool take_evidence(const struct graph *g, uint32_t i, uint32_t distance, bool behind, struct choice_end *ret)
 {
-	const struct evidence *e;
+	struct evidence e;
 
-	if (g->insns[i].evidence < 0)
+	if (!(g->insns[i].flags & INSN_EVIDENCE))
 		return false;
-	e = &g->evidence[g->insns[i].evidence];
+	e = graph_evidence(g, i);
 	*ret = (struct choice_end){
 		.found = true,
 		.alone = ret->alone,
-		.kind = e->kind,
-		.trap = e->trap,
-		.pos = behind ? e->after : e->pos,
+		.kind = e.kind,
+		.trap = e.trap,
+		.pos = behind ? e.after : e.pos,
 		.distance = distance,
 	};
 	return true;
@@ -138,7 +177,7 @@ static struct choice_end search_queue(struct search *q, bool behind)
 static struct choice_end search_forward(struct search *q, uint32_t from)
 {
 	search_begin(q);
-	search_add(q, (int32_t)from);
+	search_add(q, from);
 	return search_queue(q, false);
 }
 
@@ -197,7 +236,7 @@ static bool choose_agreed(struct choice *c)
 
 static void choose_in_loops(const struct graph *g, struct search *q, uint32_t insn, struct choice *ret)
 {
-	int32_t innermost = g->insns[insn].loop;
+	int32_t innermost = graph_loop(g, insn);
 
 	for (int32_t l = innermost; l >= 0; l = g->loops[l].parent) {
 		if (!g->loops[l].evidence) {
@@ -205,6 +244,7 @@ static void choose_in_loops(const struct graph *g, struct search *q, uint32_t in
 			continue;
 		}
 		q->loop = l;
+		q->run_n = 0;
 		search_both(q, insn, ret);
 		if (!ret->forward.found && !ret->backward.found)
 			continue;
@@ -235,9 +275,10 @@ static void choose_outside_loops(const struct graph *g, struct search *q, uint32
 /* The instruction itself is evidence, so nothing else is chosen. */
 static void take_own(const struct graph *g, uint32_t insn, struct choice *ret)
 {
-	ret->own = &g->evidence[g->insns[insn].evidence];
+	ret->is_evidence = true;
+	ret->own = graph_evidence(g, insn);
 	/* An implicit null check is the first access of the callee. */
-	ret->pos = ret->own->kind == EVIDENCE_NULL ? ret->own->after : ret->own->pos;
+	ret->pos = ret->own.kind == EVIDENCE_NULL ? ret->own.after : ret->own.pos;
 	ret->ancestor = false;
 	ret->loop = -1;
 }
@@ -257,18 +298,18 @@ int choose(const struct graph *g, struct choice_scratch *s, uint32_t insn, struc
 
 	memset(ret, 0, sizeof(*ret));
 	ret->loop = -1;
-	ret->in_loop = g->insns[insn].loop >= 0;
+	ret->in_loop = g->insns[insn].flags & INSN_LOOP;
 	if (g->n_evidence == 0) {
 		take_root(ret);
 		return 0;
 	}
 	if (scratch_fit(s, g->n_insns))
 		return -ENOMEM;
-	if (g->insns[insn].loop >= 0)
+	if (ret->in_loop)
 		choose_in_loops(g, &q, insn, ret);
 	else
 		choose_outside_loops(g, &q, insn, ret);
-	if (g->insns[insn].evidence >= 0)
+	if (g->insns[insn].flags & INSN_EVIDENCE)
 		take_own(g, insn, ret);
 	return 0;
 }

@@ -29,7 +29,8 @@ struct choice_end {
 
 struct choice {
 	struct inline_pos pos;
-	const struct evidence *own; /* the instruction itself, if it is evidence, with this pos; otherwise NULL */
+	bool is_evidence; /* the instruction itself */
+	struct evidence own; /* if is_evidence: pos is its position */
 	bool ancestor; /* the two ends differ: pos is in their innermost common frame */
 	struct choice_end forward, backward; /* the evidence to choose from */
 	bool in_loop;

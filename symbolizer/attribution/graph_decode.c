@@ -4,18 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/base/vec.h"
-
 /*
  * Decodes from every place where an instruction is known to start, following branches, then decodes the rest before the
  * stub section (code that only jump tables lead to). Instructions never overlap: the first one decoded keeps the bytes.
  */
 struct decoding {
 	struct graph_build *b;
-	VEC(struct graph_insn) insns; /* in order of decoding */
+	VEC(struct build_insn) insns; /* in order of decoding */
 	VEC(uint32_t) work; /* offsets to decode from */
-	VEC(struct jump_table) tables;
-	VEC(uint32_t) targets;
 	int64_t address; /* of the last pc-relative lea of this run */
 	bool has_address;
 	uint64_t constant; /* loaded by the previous instruction of this run */
@@ -66,10 +62,10 @@ static void unpatch_entry(const struct code *c, uint32_t off, struct decoded *in
 }
 
 /* Constants precede the code; an indirect jump uses them as a table of addresses. */
-static void read_table(struct decoding *d, struct graph_insn *in)
+static void read_table(struct decoding *d, struct build_insn *in)
 {
-	const struct graph_build *b = d->b;
-	struct jump_table t = {.first = (uint32_t)d->targets.n};
+	struct graph_build *b = d->b;
+	struct jump_table t = {.first = (uint32_t)b->table_targets.n};
 	uint64_t base = b->code->begin + (uint64_t)d->address, value;
 	uint8_t bytes[GRAPH_MAX_TABLE * 8];
 	uint32_t got;
@@ -78,20 +74,20 @@ static void read_table(struct decoding *d, struct graph_insn *in)
 		return;
 	got = b->env->bytes(b->env->ctx, base, bytes,
 			    -d->address < (int64_t)sizeof(bytes) ? (uint32_t)-d->address : (uint32_t)sizeof(bytes));
-	for (uint32_t i = 0; i + 8 <= got && d->targets.n < GRAPH_MAX_TARGETS; i += 8) {
+	for (uint32_t i = 0; i + 8 <= got && b->table_targets.n < GRAPH_MAX_TARGETS; i += 8) {
 		memcpy(&value, bytes + i, 8);
 		value -= b->code->begin;
 		if (value == 0 || value >= b->code->n_bytes)
 			break;
 		work_add(d, (int64_t)value);
-		if (!vec_push(&d->targets, (uint32_t)value))
+		if (!vec_push(&b->table_targets, (uint32_t)value))
 			d->oom = true;
 		t.n++;
 	}
 	if (t.n == 0)
 		return;
-	in->target = (int32_t)d->tables.n;
-	if (!vec_push(&d->tables, t))
+	in->target = (int32_t)b->tables.n;
+	if (!vec_push(&b->tables, t))
 		d->oom = true;
 }
 
@@ -110,7 +106,7 @@ static enum blob_role role_of_call(const struct decoding *d, const struct decode
 	return ROLE_NONE;
 }
 
-static bool insn_goes_on(const struct graph_insn *in)
+static bool insn_goes_on(const struct build_insn *in)
 {
 	switch (in->class) {
 	case INSN_JMP:
@@ -122,12 +118,12 @@ static bool insn_goes_on(const struct graph_insn *in)
 	return true;
 }
 
-/* Claims the bytes of an instruction; false: another instruction has claimed some of them. */
+/* Claims the bytes of an instruction, the first of which is free; false: another one has claimed some of them. */
 static bool claim(struct graph_build *b, uint32_t off, uint32_t len, uint32_t index)
 {
 	if (len > b->code->n_bytes - off)
 		return false;
-	for (uint32_t i = 0; i < len; i++)
+	for (uint32_t i = 1; i < len; i++)
 		if (b->at[off + i] != AT_NONE)
 			return false;
 	for (uint32_t i = 1; i < len; i++)
@@ -141,31 +137,31 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 {
 	const struct code *c = d->b->code;
 	struct decoded x;
-	struct graph_insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
+	struct build_insn in = {.off = off, .target = -1, .evidence = -1, .loop = -1};
 
 	if (d->b->at[off] != AT_NONE) {
-		d->b->g->damaged |= d->b->at[off] == AT_INSIDE && !d->sweeping;
+		d->b->damaged |= d->b->at[off] == AT_INSIDE && !d->sweeping;
 		return 0;
 	}
 	if (!decode_insn(d->b->decoder, c->bytes, c->n_bytes, off, &x)) {
-		d->b->g->damaged |= !d->sweeping;
+		d->b->damaged |= !d->sweeping;
 		return 0;
 	}
 	unpatch_entry(c, off, &x);
 	if (!claim(d->b, off, x.len, (uint32_t)d->insns.n)) {
-		d->b->g->damaged |= !d->sweeping;
+		d->b->damaged |= !d->sweeping;
 		return 0;
 	}
 	in.len = x.len;
 	in.class = x.class;
-	in.flags = x.floating ? INSN_FLOATING : 0;
+	in.flags = x.floating ? BUILD_FLOATING : 0;
 	in.role = (uint8_t)role_of_call(d, &x);
 	if (x.has_argument) {
-		in.flags |= INSN_ARGUMENT;
+		in.flags |= BUILD_ARGUMENT;
 		in.target = x.argument;
 	}
 	if (x.has_limit) {
-		in.flags |= INSN_LIMIT;
+		in.flags |= BUILD_LIMIT;
 		in.target = x.limit;
 	}
 	d->constant = x.constant;
@@ -181,6 +177,7 @@ static uint32_t decode_one(struct decoding *d, uint32_t off, bool *ret_goes_on)
 	if (x.class == INSN_JMP_INDIRECT) {
 		in.target = 0;
 		read_table(d, &in);
+		d->b->unknown_table |= in.target == 0;
 	}
 	if (!vec_push(&d->insns, in))
 		d->oom = true;
@@ -239,30 +236,25 @@ static int decode_gaps(struct decoding *d)
 static int sort_insns(struct decoding *d)
 {
 	struct graph_build *b = d->b;
-	struct graph *g = b->g;
-	uint32_t n = 0;
 
-	g->insns = malloc(d->insns.n * sizeof(*g->insns));
-	if (!g->insns)
+	b->insns = malloc(d->insns.n * sizeof(*b->insns));
+	if (!b->insns)
 		return -ENOMEM;
 	for (uint32_t off = 0; off < b->code->n_bytes; off++) {
 		if (b->at[off] == AT_NONE || b->at[off] == AT_INSIDE)
 			continue;
-		g->insns[n++] = d->insns.v[b->at[off] - 1];
-		b->at[off] = n;
+		b->insns[b->n_insns] = d->insns.v[b->at[off] - 1];
+		b->at[off] = ++b->n_insns;
 	}
-	g->n_insns = n;
 	return 0;
 }
 
 static void set_edges(struct graph_build *b)
 {
-	struct graph *g = b->g;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		struct build_insn *in = &b->insns[i];
 
-	for (uint32_t i = 0; i < g->n_insns; i++) {
-		struct graph_insn *in = &g->insns[i];
-
-		if (insn_goes_on(in) && i + 1 < g->n_insns && g->insns[i + 1].off == in->off + in->len)
+		if (insn_goes_on(in) && i + 1 < b->n_insns && b->insns[i + 1].off == in->off + in->len)
 			in->flags |= INSN_FALLS;
 		if ((in->class == INSN_JMP || in->class == INSN_JCC) && in->target >= 0)
 			in->target = build_insn_at(b, in->target);
@@ -271,12 +263,12 @@ static void set_edges(struct graph_build *b)
 	}
 }
 
-static void set_flag(struct graph_build *b, int64_t off, uint8_t flag)
+static void set_flag(struct graph_build *b, int64_t off, uint16_t flag)
 {
 	int32_t i = build_insn_at(b, off);
 
 	if (i >= 0)
-		b->g->insns[i].flags |= flag;
+		b->insns[i].flags |= flag;
 }
 
 static void set_roots(struct graph_build *b)
@@ -287,47 +279,40 @@ static void set_roots(struct graph_build *b)
 	set_flag(b, c->entry, INSN_ENTRY);
 	set_flag(b, c->verified_entry, INSN_ENTRY);
 	set_flag(b, c->osr_entry, INSN_ENTRY);
-	set_flag(b, c->exception_handler, INSN_ROOT);
-	set_flag(b, c->deopt_handler, INSN_ROOT);
-	set_flag(b, c->deopt_mh_handler, INSN_ROOT);
+	set_flag(b, c->exception_handler, BUILD_ROOT);
+	set_flag(b, c->deopt_handler, BUILD_ROOT);
+	set_flag(b, c->deopt_mh_handler, BUILD_ROOT);
 	for (uint32_t i = 0; i < c->n_handlers; i++)
-		set_flag(b, c->handlers[i], INSN_ROOT);
+		set_flag(b, c->handlers[i], BUILD_ROOT);
 	for (uint32_t i = 0; i < c->n_null_checks; i++)
-		set_flag(b, c->null_checks[i].to, INSN_ROOT);
+		set_flag(b, c->null_checks[i].to, BUILD_ROOT);
 }
 
 /* Converts targets in tables to indices; those inside of an instruction are dropped. */
-static void finish_tables(struct decoding *d)
+static void finish_tables(struct graph_build *b)
 {
-	struct graph *g = d->b->g;
-
-	for (size_t t = 1; t < d->tables.n; t++) {
-		struct jump_table *table = &d->tables.v[t];
+	for (size_t t = 1; t < b->tables.n; t++) {
+		struct jump_table *table = &b->tables.v[t];
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < table->n; i++) {
-			int32_t x = build_insn_at(d->b, d->targets.v[table->first + i]);
+			int32_t x = build_insn_at(b, b->table_targets.v[table->first + i]);
 
 			if (x >= 0)
-				d->targets.v[table->first + n++] = (uint32_t)x;
+				b->table_targets.v[table->first + n++] = (uint32_t)x;
 		}
 		table->n = n;
 	}
-	g->tables = d->tables.v;
-	g->n_tables = (uint32_t)d->tables.n;
-	g->table_targets = d->targets.v;
-	g->n_table_targets = (uint32_t)d->targets.n;
-	d->tables.v = NULL;
-	d->targets.v = NULL;
 }
 
-int graph_decode(struct graph_build *b)
+int build_decode(struct graph_build *b)
 {
 	struct decoding d = {.b = b};
 	int r;
 
-	b->g->damaged = b->code->end > b->code->begin && b->code->n_bytes < b->code->end - b->code->begin;
-	d.oom = !vec_push(&d.tables, ((struct jump_table){0}));
+	b->damaged = b->code->end > b->code->begin && b->code->n_bytes < b->code->end - b->code->begin;
+	b->at = calloc(b->code->n_bytes, sizeof(*b->at));
+	d.oom = !b->at || !vec_push(&b->tables, ((struct jump_table){0}));
 	add_known(&d);
 	r = d.oom ? -ENOMEM : decode_work(&d);
 	d.sweeping = true;
@@ -340,11 +325,9 @@ int graph_decode(struct graph_build *b)
 	if (r == 0) {
 		set_edges(b);
 		set_roots(b);
-		finish_tables(&d);
+		finish_tables(b);
 	}
 	vec_done(&d.insns);
 	vec_done(&d.work);
-	vec_done(&d.tables);
-	vec_done(&d.targets);
 	return r;
 }

@@ -5,7 +5,6 @@
 
 #include "symbolizer/attribution/decode/bytecodes.h"
 #include "symbolizer/base/sorted.h"
-#include "symbolizer/base/vec.h"
 
 /* A longer straight run of instructions is not a cold stub. */
 enum { SIDE_MAX = 60 };
@@ -15,43 +14,55 @@ enum { STEP_MAX = 4 };
 
 struct placing {
 	struct graph_build *b;
-	VEC(struct evidence) evidence;
-	VEC(uint64_t) sites;
 	bool oom;
 };
 
-static void place(struct placing *p, struct graph_insn *in, struct inline_pos pos, enum evidence_kind kind,
+static void place(struct placing *p, struct build_insn *in, struct inline_pos pos, enum evidence_kind kind,
 		  enum trap_kind trap)
 {
 	struct evidence e = {.pos = pos, .after = pos, .kind = (uint8_t)kind, .trap = (uint8_t)trap};
 
 	if (in->evidence >= 0)
 		return;
-	in->evidence = (int32_t)p->evidence.n;
-	if (!vec_push(&p->evidence, e))
+	if (!vec_push(&p->b->evidence, e)) {
 		p->oom = true;
+		return;
+	}
+	in->evidence = (int32_t)p->b->evidence.n - 1;
+	in->flags |= INSN_EVIDENCE;
 }
 
 static void site_add(struct placing *p, int32_t node, int32_t bci)
 {
-	if (!vec_push(&p->sites, (uint64_t)(uint32_t)node << 32 | (uint32_t)bci))
+	if (!vec_push(&p->b->sites, site_of_pos((struct inline_pos){node, bci})))
 		p->oom = true;
 }
 
-/* The record of a call has the offset of the return address, that of a poll its own offset. */
-static struct graph_insn *insn_of_record(const struct graph_build *b, int32_t off, enum evidence_kind *ret_kind)
+/* The call that ends at this code offset. */
+static struct build_insn *call_before(const struct graph_build *b, int64_t off)
 {
-	struct graph *g = b->g;
-	int32_t i = graph_find(g, off > 0 ? (uint32_t)off - 1 : 0);
+	int64_t start = off - 1;
+	struct build_insn *in;
+	int32_t i;
 
-	if (i >= 0 && g->insns[i].off + g->insns[i].len == (uint32_t)off &&
-	    (g->insns[i].class == INSN_CALL || g->insns[i].class == INSN_CALL_INDIRECT)) {
-		*ret_kind = EVIDENCE_CALL;
-		return &g->insns[i];
-	}
-	*ret_kind = EVIDENCE_POLL;
-	i = build_insn_at(b, off);
-	return i >= 0 ? &g->insns[i] : NULL;
+	while (start > 0 && start < b->code->n_bytes && b->at[start] == AT_INSIDE)
+		start--;
+	i = build_insn_at(b, start);
+	in = i >= 0 ? &b->insns[i] : NULL;
+	return in && in->off + in->len == off && (in->class == INSN_CALL || in->class == INSN_CALL_INDIRECT) ? in :
+													       NULL;
+}
+
+/* The record of a call has the offset of the return address, that of a poll its own offset. */
+static struct build_insn *insn_of_record(const struct graph_build *b, int32_t off, enum evidence_kind *ret_kind)
+{
+	struct build_insn *call = call_before(b, off);
+	int32_t i = build_insn_at(b, off);
+
+	*ret_kind = call ? EVIDENCE_CALL : EVIDENCE_POLL;
+	if (call)
+		return call;
+	return i >= 0 ? &b->insns[i] : NULL;
 }
 
 static int place_records(struct placing *p)
@@ -62,7 +73,7 @@ static int place_records(struct placing *p)
 
 	for (uint32_t i = 0; i < c->n_records; i++) {
 		const struct code_record *r = &c->records[i];
-		struct graph_insn *in;
+		struct build_insn *in;
 		struct inline_pos pos;
 		size_t n;
 		int e;
@@ -70,7 +81,7 @@ static int place_records(struct placing *p)
 		if (!r->safepoint)
 			continue;
 		n = code_scopes_at(c, p->b->env->major, r->scope_offset, scopes, CODE_MAX_SCOPES);
-		e = inline_tree_add(&p->b->g->tree, scopes, n, &pos);
+		e = inline_tree_add(&p->b->tree, scopes, n, &pos);
 		if (e == -EINVAL)
 			continue;
 		if (e)
@@ -78,10 +89,10 @@ static int place_records(struct placing *p)
 		site_add(p, pos.node, pos.bci);
 		in = insn_of_record(p->b, r->pc_offset, &kind);
 		if (!in) {
-			p->b->g->damaged = true;
+			p->b->damaged = true;
 			continue;
 		}
-		in->flags |= INSN_RECORD;
+		in->flags |= BUILD_RECORD;
 		place(p, in, pos, kind, TRAP_OF_CHECK);
 	}
 	return 0;
@@ -93,30 +104,30 @@ struct side {
 	enum trap_kind trap;
 };
 
-static enum trap_kind trap_of(const struct attribution_env *env, const struct graph_insn *argument)
+static enum trap_kind trap_of(const struct attribution_env *env, const struct build_insn *argument)
 {
 	return argument && env->trap ? env->trap(env->ctx, argument->target) : TRAP_OF_CHECK;
 }
 
 /* Does one side of a branch lead only to the call of an uncommon trap or of a slow path? */
-static struct side side_of(const struct graph *g, const struct attribution_env *env, int32_t i)
+static struct side side_of(const struct graph_build *b, int32_t i)
 {
 	struct side none = {.evidence = -1};
-	const struct graph_insn *argument = NULL;
+	const struct build_insn *argument = NULL;
 
 	for (int steps = 0; i >= 0 && steps < SIDE_MAX; steps++) {
-		const struct graph_insn *in = &g->insns[i];
+		const struct build_insn *in = &b->insns[i];
 
-		if (in->flags & INSN_ARGUMENT)
+		if (in->flags & BUILD_ARGUMENT)
 			argument = in;
-		if (in->class == INSN_CALL && in->flags & INSN_RECORD) {
+		if (in->class == INSN_CALL && in->flags & BUILD_RECORD) {
 			if (in->role == ROLE_UNCOMMON_TRAP)
-				return (struct side){in->evidence, EVIDENCE_TRAP, trap_of(env, argument)};
+				return (struct side){in->evidence, EVIDENCE_TRAP, trap_of(b->env, argument)};
 			if (in->role == ROLE_RUNTIME)
 				return (struct side){in->evidence, EVIDENCE_SLOW, TRAP_OF_CHECK};
 			return none;
 		}
-		if (in->flags & INSN_RECORD)
+		if (in->flags & BUILD_RECORD)
 			return none;
 		if (in->class == INSN_JMP)
 			i = in->target;
@@ -130,81 +141,71 @@ static struct side side_of(const struct graph *g, const struct attribution_env *
 
 static void place_branch(struct placing *p, int32_t i)
 {
-	struct graph *g = p->b->g;
-	struct graph_insn *in = &g->insns[i];
+	struct graph_build *b = p->b;
+	struct build_insn *in = &b->insns[i];
 	struct side s;
 
 	if ((in->flags & (INSN_FALLS | INSN_TAKEN)) != (INSN_FALLS | INSN_TAKEN))
 		return;
-	s = side_of(g, p->b->env, in->target);
+	s = side_of(b, in->target);
 	if (s.evidence >= 0) {
-		place(p, in, p->evidence.v[s.evidence].pos, s.kind, s.trap);
-		in->flags &= (uint8_t)~INSN_TAKEN;
+		place(p, in, b->evidence.v[s.evidence].pos, s.kind, s.trap);
+		in->flags &= (uint16_t)~INSN_TAKEN;
 		return;
 	}
-	s = side_of(g, p->b->env, i + 1);
+	s = side_of(b, i + 1);
 	if (s.evidence >= 0 && s.kind == EVIDENCE_TRAP) {
-		place(p, in, p->evidence.v[s.evidence].pos, EVIDENCE_TRAP, s.trap);
-		in->flags &= (uint8_t)~INSN_FALLS;
+		place(p, in, b->evidence.v[s.evidence].pos, EVIDENCE_TRAP, s.trap);
+		in->flags &= (uint16_t)~INSN_FALLS;
 	}
 }
 
 static void place_null_checks(struct placing *p)
 {
-	const struct code *c = p->b->code;
+	struct graph_build *b = p->b;
+	const struct code *c = b->code;
 
 	for (uint32_t k = 0; k < c->n_null_checks; k++) {
-		int32_t i = build_insn_at(p->b, c->null_checks[k].from);
-		struct side s = side_of(p->b->g, p->b->env, build_insn_at(p->b, c->null_checks[k].to));
+		int32_t i = build_insn_at(b, c->null_checks[k].from);
+		struct side s = side_of(b, build_insn_at(b, c->null_checks[k].to));
 
 		if (i >= 0 && s.evidence >= 0)
-			place(p, &p->b->g->insns[i], p->evidence.v[s.evidence].pos, EVIDENCE_NULL, s.trap);
+			place(p, &b->insns[i], b->evidence.v[s.evidence].pos, EVIDENCE_NULL, s.trap);
 	}
 }
 
-static bool has_unknown_table(const struct graph *g)
+static void mark_reached(const struct graph_build *b, uint8_t *reached)
 {
-	for (uint32_t i = 0; i < g->n_insns; i++)
-		if (g->insns[i].class == INSN_JMP_INDIRECT && g->insns[i].target == 0)
-			return true;
-	return false;
-}
-
-static void mark_reached(const struct graph *g, uint8_t *reached)
-{
-	for (uint32_t i = 0; i < g->n_insns; i++) {
-		if (g->insns[i].flags & (INSN_ENTRY | INSN_ROOT))
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		if (b->insns[i].flags & (INSN_ENTRY | BUILD_ROOT))
 			reached[i] = 1;
-		for_each_successor(s, g, i)
+		for_each_successor(s, b, i, 0)
 			reached[s] = 1;
 	}
 }
 
 /* Indirect jumps without a known table are assumed to go to every block to which nothing else leads (table 0). */
-static int link_orphans(struct graph *g, const struct attribution_env *env)
+static int link_orphans(struct graph_build *b)
 {
+	struct jump_table *orphans = &b->tables.v[0];
+	bool oom = false;
 	uint8_t *reached;
-	uint32_t *targets, n = g->n_table_targets;
 
-	if (!has_unknown_table(g))
+	if (!b->unknown_table)
 		return 0;
-	reached = calloc(g->n_insns, 1);
-	targets = realloc(g->table_targets, (n + (size_t)GRAPH_MAX_TARGETS) * sizeof(*targets));
-	if (targets)
-		g->table_targets = targets;
-	if (!reached || !targets) {
-		free(reached);
+	reached = calloc(b->n_insns, 1);
+	if (!reached)
 		return -ENOMEM;
+	mark_reached(b, reached);
+	orphans->first = (uint32_t)b->table_targets.n;
+	for (uint32_t i = 0; i < b->n_insns && orphans->n < GRAPH_MAX_TARGETS && !oom; i++) {
+		if (reached[i] || side_of(b, (int32_t)i).kind == EVIDENCE_TRAP)
+			continue;
+		oom = !vec_push(&b->table_targets, i);
+		orphans->n++;
 	}
-	mark_reached(g, reached);
-	g->tables[0].first = n;
-	for (uint32_t i = 0; i < g->n_insns && n - g->tables[0].first < GRAPH_MAX_TARGETS; i++)
-		if (!reached[i] && side_of(g, env, (int32_t)i).kind != EVIDENCE_TRAP)
-			targets[n++] = i;
-	g->tables[0].n = n - g->tables[0].first;
-	g->n_table_targets = n;
 	free(reached);
-	return 0;
+	return oom ? -ENOMEM : 0;
 }
 
 static int site_compare(const void *a, const void *b)
@@ -216,31 +217,26 @@ static int site_compare(const void *a, const void *b)
 
 static void add_call_sites(struct placing *p)
 {
-	const struct inline_tree *t = &p->b->g->tree;
+	const struct inline_tree *t = &p->b->tree;
 
 	for (uint32_t i = 1; i < t->nodes.n; i++)
 		site_add(p, t->nodes.v[i].parent, t->nodes.v[i].call_bci);
 }
 
-static int finish(struct placing *p)
+static void sort_sites(struct graph_build *b)
 {
-	struct graph *g = p->b->g;
+	size_t n = 0;
 
-	if (p->oom)
-		return -ENOMEM;
-	if (p->sites.n)
-		qsort(p->sites.v, p->sites.n, sizeof(*p->sites.v), site_compare);
-	g->sites = p->sites.v;
-	g->n_sites = (uint32_t)p->sites.n;
-	g->evidence = p->evidence.v;
-	g->n_evidence = (uint32_t)p->evidence.n;
-	p->sites.v = NULL;
-	p->evidence.v = NULL;
-	return 0;
+	if (b->sites.n)
+		qsort(b->sites.v, b->sites.n, sizeof(*b->sites.v), site_compare);
+	for (size_t i = 0; i < b->sites.n; i++)
+		if (n == 0 || b->sites.v[n - 1] != b->sites.v[i])
+			b->sites.v[n++] = b->sites.v[i];
+	b->sites.n = n;
 }
 
 struct child {
-	uint64_t key; /* parent node << 32 | bci of the call */
+	uint64_t key; /* site_of_pos() of the call in the parent node */
 	int32_t node; /* -1: several methods are inlined there */
 };
 
@@ -261,7 +257,7 @@ static int sort_children(const struct inline_tree *t, struct child **ret, uint32
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->nodes.n; i++)
 		c[i - 1] = (struct child){
-			(uint64_t)(uint32_t)t->nodes.v[i].parent << 32 | (uint32_t)t->nodes.v[i].call_bci, (int32_t)i};
+			site_of_pos((struct inline_pos){t->nodes.v[i].parent, t->nodes.v[i].call_bci}), (int32_t)i};
 	qsort(c, t->nodes.n - 1, sizeof(*c), child_compare);
 	for (uint32_t i = 0; i + 1 < t->nodes.n; i++) {
 		if (n > 0 && c[n - 1].key == c[i].key)
@@ -300,8 +296,8 @@ static bool has_bytecodes(const struct attribution_env *env, uint32_t method_id)
 static int32_t callee_of(const struct callees *c, struct inline_pos at)
 {
 	const struct attribution_env *env = c->p->b->env;
-	struct inline_tree *t = &c->p->b->g->tree;
-	struct child key = {.key = (uint64_t)(uint32_t)at.node << 32 | (uint32_t)at.bci};
+	struct inline_tree *t = &c->p->b->tree;
+	struct child key = {.key = site_of_pos(at)};
 	const struct child *known = bsearch(&key, c->children, c->n, sizeof(key), child_compare);
 	uint32_t method;
 
@@ -342,7 +338,7 @@ static void step_into(const struct callees *c, struct evidence *e)
 		if (node < 0)
 			return;
 		e->after = (struct inline_pos){.node = node, .bci = -1};
-		if (!first_access(env, c->p->b->g->tree.nodes.v[node].method_id, &b))
+		if (!first_access(env, c->p->b->tree.nodes.v[node].method_id, &b))
 			return;
 		e->after.bci = b.bci;
 		if (b.kind == BYTECODE_OTHER)
@@ -355,14 +351,14 @@ static int find_callees(struct placing *p)
 	struct callees c = {.p = p};
 	int r;
 
-	if (p->b->g->c1)
+	if (p->b->c1)
 		return 0;
-	r = sort_children(&p->b->g->tree, &c.children, &c.n);
-	for (size_t i = 0; r == 0 && i < p->evidence.n; i++) {
-		struct evidence *e = &p->evidence.v[i];
+	r = sort_children(&p->b->tree, &c.children, &c.n);
+	for (size_t i = 0; r == 0 && i < p->b->evidence.n; i++) {
+		struct evidence *e = &p->b->evidence.v[i];
 
 		if ((e->kind == EVIDENCE_NULL || e->kind == EVIDENCE_TRAP) &&
-		    is_call(p->b->env, p->b->g->tree.nodes.v[e->pos.node].method_id, e->pos.bci))
+		    is_call(p->b->env, p->b->tree.nodes.v[e->pos.node].method_id, e->pos.bci))
 			step_into(&c, e);
 	}
 	if (r == 0)
@@ -370,31 +366,21 @@ static int find_callees(struct placing *p)
 	return r;
 }
 
-int graph_place_evidence(struct graph_build *b)
+int build_place_evidence(struct graph_build *b)
 {
 	struct placing p = {.b = b};
 	int r = place_records(&p);
 
 	if (r == 0)
-		r = link_orphans(b->g, b->env);
+		r = link_orphans(b);
 	if (r == 0) {
-		for (uint32_t i = 0; i < b->g->n_insns; i++)
-			if (b->g->insns[i].class == INSN_JCC)
+		for (uint32_t i = 0; i < b->n_insns; i++)
+			if (b->insns[i].class == INSN_JCC)
 				place_branch(&p, (int32_t)i);
 		place_null_checks(&p);
 		add_call_sites(&p);
 		r = find_callees(&p);
 	}
-	if (r == 0)
-		r = finish(&p);
-	vec_done(&p.evidence);
-	vec_done(&p.sites);
-	return r;
-}
-
-bool graph_has_site(const struct graph *g, int32_t node, int32_t bci)
-{
-	uint64_t key = (uint64_t)(uint32_t)node << 32 | (uint32_t)bci;
-
-	return g->n_sites && bsearch(&key, g->sites, g->n_sites, sizeof(key), site_compare);
+	sort_sites(b);
+	return r == 0 && p.oom ? -ENOMEM : r;
 }

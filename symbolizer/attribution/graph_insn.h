@@ -10,28 +10,22 @@
 enum insn_flag {
 	INSN_ENTRY = 1, /* the compiled method begins here: normal or OSR entry */
 	INSN_FALLS = 2, /* may continue with the next instruction */
-	INSN_TAKEN = 4, /* may go to `target` */
-	INSN_ROOT = 8, /* reached from elsewhere: handler, target of a null check */
-	INSN_RECORD = 16, /* a trustworthy record belongs to it */
-	INSN_FLOATING = 32, /* floating-point arithmetic */
-	INSN_ARGUMENT = 64, /* loads a constant as the first argument of a call */
-	INSN_LIMIT = 128, /* compares a register with a constant */
+	INSN_TAKEN = 4, /* may go elsewhere: a branch, or an indirect jump with known targets */
+	INSN_EVIDENCE = 8,
+	INSN_JOINED = 16, /* the target of such a branch or jump */
+	INSN_LOOP = 32, /* in a loop */
+	/*
+	 * C2 code: some path in this direction first meets evidence of an inlined method, or leads to an unknown place.
+	 */
+	INSN_OPEN_AHEAD = 64,
+	INSN_OPEN_BEHIND = 128,
 };
 
 struct graph_insn {
-	uint32_t off; /* from code begin */
-	/*
-	 * An index; for INSN_JMP_INDIRECT, into tables; -1: outside or none. With INSN_ARGUMENT or INSN_LIMIT, the
-	 * constant.
-	 */
-	int32_t target;
-	int32_t evidence; /* index into evidence; -1: none */
-	int32_t loop; /* innermost; -1: none */
-	uint8_t len;
-	uint8_t class; /* enum insn_class */
+	uint8_t len : 4, class : 4; /* enum insn_class */
 	uint8_t flags;
-	uint8_t role; /* for a call: enum blob_role of its target, if known */
 };
+_Static_assert(sizeof(struct graph_insn) == 2, "most of a graph's memory");
 
 enum evidence_kind {
 	EVIDENCE_CALL,

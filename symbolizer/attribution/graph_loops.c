@@ -23,7 +23,7 @@ struct component {
 };
 
 struct looping {
-	struct graph *g;
+	struct graph_build *b;
 	uint32_t n_blocks;
 	uint32_t *start; /* first instruction of a block; n_blocks + 1 of them */
 	uint32_t *block_of; /* of an instruction */
@@ -34,42 +34,37 @@ struct looping {
 	uint32_t counter;
 	VEC(uint32_t) members;
 	VEC(struct component) parts;
-	VEC(struct loop) loops;
 	bool oom;
 };
 
-static bool ends_block(const struct graph_insn *in)
+static bool ends_block(const struct build_insn *in)
 {
 	return !(in->flags & INSN_FALLS) || in->class == INSN_JCC || in->class == INSN_JMP;
 }
 
 static int find_blocks(struct looping *l)
 {
-	struct graph *g = l->g;
-	uint8_t *leader = calloc((size_t)g->n_insns + 1, 1);
+	const struct graph_build *b = l->b;
+	uint8_t *leader = calloc((size_t)b->n_insns + 1, 1);
 
-	l->start = malloc(((size_t)g->n_insns + 1) * sizeof(*l->start));
-	l->block_of = malloc(((size_t)g->n_insns + 1) * sizeof(*l->block_of));
+	l->start = malloc(((size_t)b->n_insns + 1) * sizeof(*l->start));
+	l->block_of = malloc(((size_t)b->n_insns + 1) * sizeof(*l->block_of));
 	if (!leader || !l->start || !l->block_of) {
 		free(leader);
 		return -ENOMEM;
 	}
 	leader[0] = 1;
-	for (uint32_t i = 0; i < g->n_insns; i++) {
-		if (g->insns[i].flags & INSN_TAKEN)
-			leader[g->insns[i].target] = 1;
-		if (ends_block(&g->insns[i]))
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		if (ends_block(&b->insns[i]))
 			leader[i + 1] = 1;
-	}
-	for (uint32_t t = 0; t < g->n_table_targets; t++)
-		if (g->table_targets[t] < g->n_insns)
-			leader[g->table_targets[t]] = 1;
-	for (uint32_t i = 0; i < g->n_insns; i++) {
+	for (uint32_t k = 0; k < b->jumps.n; k++)
+		leader[b->jumps.v[k].to] = 1;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
 		if (leader[i])
 			l->start[l->n_blocks++] = i;
 		l->block_of[i] = l->n_blocks - 1;
 	}
-	l->start[l->n_blocks] = g->n_insns;
+	l->start[l->n_blocks] = b->n_insns;
 	free(leader);
 	return 0;
 }
@@ -77,7 +72,7 @@ static int find_blocks(struct looping *l)
 /* Successor k of a block: a block; -1: none; -2: there are no more. */
 static int32_t block_successor(const struct looping *l, uint32_t block, uint32_t k)
 {
-	int32_t s = graph_successor(l->g, l->start[block + 1] - 1, k);
+	int32_t s = build_successor(l->b, l->start[block + 1] - 1, k);
 
 	return s >= 0 ? (int32_t)l->block_of[s] : s;
 }
@@ -152,13 +147,11 @@ static void search_from(struct looping *l, uint32_t block, uint32_t region, int3
 /* Finds the outermost loops. Searches start at the entries, so that a loop is entered at its header. */
 static void search_all(struct looping *l)
 {
-	const struct graph *g = l->g;
-
-	for (uint32_t i = 0; i < g->n_insns; i++)
-		if (g->insns[i].flags & INSN_ENTRY)
+	for (uint32_t i = 0; i < l->b->n_insns; i++)
+		if (l->b->insns[i].flags & INSN_ENTRY)
 			search_from(l, l->block_of[i], 0, -1);
-	for (uint32_t b = 0; b < l->n_blocks; b++)
-		search_from(l, b, 0, -1);
+	for (uint32_t block = 0; block < l->n_blocks; block++)
+		search_from(l, block, 0, -1);
 }
 
 static void search_inside(struct looping *l, struct component p, int32_t loop)
@@ -184,20 +177,21 @@ static void search_inside(struct looping *l, struct component p, int32_t loop)
 static void add_loop(struct looping *l, struct component p)
 {
 	struct loop loop = {.parent = p.parent};
-	int32_t index = (int32_t)l->loops.n;
+	int32_t index = (int32_t)l->b->loops.n;
 
 	if (p.parent >= 0)
-		loop.depth = l->loops.v[p.parent].depth + 1;
+		loop.depth = l->b->loops.v[p.parent].depth + 1;
 	loop.last = (uint32_t)index;
 	for (uint32_t i = 0; i < p.n; i++) {
 		uint32_t b = l->members.v[p.first + i];
 
 		for (uint32_t x = l->start[b]; x < l->start[b + 1]; x++) {
-			l->g->insns[x].loop = index;
-			loop.evidence = loop.evidence || l->g->insns[x].evidence >= 0;
+			l->b->insns[x].loop = index;
+			l->b->insns[x].flags |= INSN_LOOP;
+			loop.evidence = loop.evidence || l->b->insns[x].flags & INSN_EVIDENCE;
 		}
 	}
-	if (!vec_push(&l->loops, loop))
+	if (!vec_push(&l->b->loops, loop))
 		l->oom = true;
 	else if (p.n > 1 && loop.depth + 1 < GRAPH_MAX_LOOP_DEPTH)
 		search_inside(l, p, index);
@@ -228,24 +222,23 @@ static void looping_done(struct looping *l)
 	free(l->path);
 	vec_done(&l->members);
 	vec_done(&l->parts);
-	vec_done(&l->loops);
 }
 
 static void set_last(struct looping *l)
 {
-	for (size_t i = l->loops.n; i-- > 0;) {
-		int32_t parent = l->loops.v[i].parent;
+	for (size_t i = l->b->loops.n; i-- > 0;) {
+		int32_t parent = l->b->loops.v[i].parent;
 
-		if (parent >= 0 && l->loops.v[parent].last < l->loops.v[i].last)
-			l->loops.v[parent].last = l->loops.v[i].last;
+		if (parent >= 0 && l->b->loops.v[parent].last < l->b->loops.v[i].last)
+			l->b->loops.v[parent].last = l->b->loops.v[i].last;
 	}
 }
 
-static uint8_t insn_effects(const struct graph_insn *in)
+static uint8_t insn_effects(const struct build_insn *in)
 {
-	uint8_t effects = in->flags & INSN_FLOATING ? LOOP_FLOATING : 0;
+	uint8_t effects = in->flags & BUILD_FLOATING ? LOOP_FLOATING : 0;
 
-	if (in->flags & INSN_RECORD || (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
+	if (in->flags & BUILD_RECORD || (in->class != INSN_CALL && in->class != INSN_CALL_INDIRECT))
 		return effects;
 	if (in->role != ROLE_NATIVE)
 		effects |= LOOP_STUB_CALL;
@@ -254,26 +247,26 @@ static uint8_t insn_effects(const struct graph_insn *in)
 	return effects;
 }
 
-static void note_effects(struct loop *l, const struct graph_insn *in)
+static void note_effects(struct loop *l, const struct build_insn *in)
 {
 	l->effects |= insn_effects(in);
-	if ((in->flags & INSN_LIMIT) && l->n_limits < LOOP_LIMITS)
+	if ((in->flags & BUILD_LIMIT) && l->n_limits < LOOP_LIMITS)
 		l->limits[l->n_limits++] = in->target;
 }
 
-static void note_all_effects(struct graph *g)
+static void note_all_effects(struct graph_build *b)
 {
-	for (uint32_t i = 0; i < g->n_insns; i++)
-		if (g->insns[i].loop >= 0)
-			note_effects(&g->loops[g->insns[i].loop], &g->insns[i]);
-	for (uint32_t i = g->n_loops; i-- > 0;)
-		if (g->loops[i].parent >= 0)
-			g->loops[g->loops[i].parent].effects |= g->loops[i].effects;
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		if (b->insns[i].loop >= 0)
+			note_effects(&b->loops.v[b->insns[i].loop], &b->insns[i]);
+	for (size_t i = b->loops.n; i-- > 0;)
+		if (b->loops.v[i].parent >= 0)
+			b->loops.v[b->loops.v[i].parent].effects |= b->loops.v[i].effects;
 }
 
-int graph_find_loops(struct graph *g)
+int build_find_loops(struct graph_build *b)
 {
-	struct looping l = {.g = g};
+	struct looping l = {.b = b};
 	int r = find_blocks(&l);
 
 	if (r == 0)
@@ -285,14 +278,11 @@ int graph_find_loops(struct graph *g)
 
 			add_loop(&l, p);
 		}
-		set_last(&l);
 		r = l.oom ? -ENOMEM : 0;
 	}
 	if (r == 0) {
-		g->n_loops = (uint32_t)l.loops.n;
-		g->loops = l.loops.v;
-		l.loops.v = NULL;
-		note_all_effects(g);
+		set_last(&l);
+		note_all_effects(b);
 	}
 	looping_done(&l);
 	return r;

@@ -180,7 +180,7 @@ static bool has_inlining(const struct code *c, int major)
 }
 
 static void compare(struct agree *a, const struct code *full, bool inlining, const struct attributed got[RULES],
-		    const struct attributed *truth, uint64_t count, const struct evidence *e, int end)
+		    const struct attributed *truth, uint64_t count, enum evidence_kind kind, int end)
 {
 	const struct attributed *flow = &got[RULE_FLOW];
 	bool in[GROUPS] = {
@@ -203,15 +203,16 @@ static void compare(struct agree *a, const struct code *full, bool inlining, con
 	score_add(a->hs, &a->by_exactness[end >= 0][flow->exactness], flow, truth, count);
 	if (end >= 0 && (flow->exactness == EXACT || flow->exactness == EXACT_FLOW))
 		score_add(a->hs, &a->by_end[end], flow, truth, count);
-	if (e)
-		score_add(a->hs, &a->by_evidence[e->kind], &got[RULE_FLOW], truth, count);
+	if (kind != EVIDENCE_KINDS)
+		score_add(a->hs, &a->by_evidence[kind], &got[RULE_FLOW], truth, count);
 }
 
-static const struct evidence *evidence_at(const struct graph *g, uint32_t pc)
+/* What evidence the instruction at pc is; EVIDENCE_KINDS: none. */
+static enum evidence_kind evidence_at(const struct graph *g, uint32_t pc)
 {
 	int32_t i = graph_find(g, pc);
 
-	return i >= 0 && g->insns[i].evidence >= 0 ? &g->evidence[g->insns[i].evidence] : NULL;
+	return i >= 0 && g->insns[i].flags & INSN_EVIDENCE ? graph_evidence(g, (uint32_t)i).kind : EVIDENCE_KINDS;
 }
 
 static int end_of(struct agree *a, const struct graph *g, uint32_t pc)
@@ -221,8 +222,8 @@ static int end_of(struct agree *a, const struct graph *g, uint32_t pc)
 
 	if (i < 0 || choose(g, &a->scratch, (uint32_t)i, &c))
 		return EVIDENCE_KINDS;
-	if (c.own)
-		return c.own->kind;
+	if (c.is_evidence)
+		return c.own.kind;
 	return c.forward.found && !c.forward.pseudo ? c.forward.kind : EVIDENCE_KINDS;
 }
 

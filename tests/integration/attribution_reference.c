@@ -68,8 +68,8 @@ static enum verdict judge(struct reference *r, struct choice_scratch *s, uint32_
 
 	if (insn < 0 || choose(r->g, s, (uint32_t)insn, &c))
 		return FINE;
-	if (c.own)
-		return judge_own(r, c.own, own);
+	if (c.is_evidence)
+		return judge_own(r, &c.own, own);
 	if (!c.forward.found || !c.backward.found || c.forward.pseudo || c.backward.pseudo)
 		return FINE;
 	f = pos_of(r, c.forward.pos);
@@ -169,32 +169,34 @@ static bool straight(const struct graph *g, int64_t pc, int32_t end)
 {
 	int32_t i = graph_find(g, (uint32_t)pc);
 
-	for (; i >= 0 && (uint32_t)i < g->n_insns && g->insns[i].off < (uint32_t)end; i++)
+	for (; i >= 0 && (uint32_t)i < g->n_insns && graph_offset(g, (uint32_t)i) < (uint32_t)end; i++)
 		if (!(g->insns[i].flags & INSN_FALLS) || g->insns[i].class == INSN_JCC)
 			return false;
 	return true;
 }
 
-static bool is_frame_copy(const struct reference *r, const struct graph_insn *in)
+static bool is_frame_copy(const struct reference *r, uint32_t i)
 {
+	const struct graph_insn *in = &r->g->insns[i];
 	struct decoded x;
 
-	return in->class == INSN_OTHER && in->evidence < 0 &&
-	       decode_insn(r->decoder, r->code->bytes, r->code->n_bytes, in->off, &x) && x.frame;
+	return in->class == INSN_OTHER && !(in->flags & INSN_EVIDENCE) &&
+	       decode_insn(r->decoder, r->code->bytes, r->code->n_bytes, graph_offset(r->g, i), &x) && x.frame;
 }
 
 /* Does the record at `end` speak for an instruction in front of its own that has no notes? */
 static bool extrapolated(const struct reference *r, int64_t pc, uint32_t end)
 {
 	const struct graph *g = r->g;
-	int32_t i = graph_find(g, (uint32_t)pc);
+	int32_t found = graph_find(g, (uint32_t)pc);
+	uint32_t i = (uint32_t)found;
 
-	if (i < 0 || g->insns[i].off + g->insns[i].len >= end)
+	if (found < 0 || graph_offset(g, i) + g->insns[i].len >= end)
 		return false;
-	if (is_frame_copy(r, &g->insns[i]))
+	if (is_frame_copy(r, i))
 		return true;
-	for (; (uint32_t)i < g->n_insns && g->insns[i].off + g->insns[i].len < end; i++)
-		if (g->insns[i].evidence >= 0)
+	for (; i < g->n_insns && graph_offset(g, i) + g->insns[i].len < end; i++)
+		if (g->insns[i].flags & INSN_EVIDENCE)
 			return true;
 	return false;
 }

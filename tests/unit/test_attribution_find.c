@@ -431,6 +431,32 @@ static void test_loop_takes_nearest_inside(void **state)
 	assert_int_equal(r.exactness, EXACT_APPROXIMATE);
 }
 
+/* Of two ends that are equally near, the one at the lower address is taken, whichever of the ways there is a jump. */
+static void test_nearest_before_a_join(void **state)
+{
+	static struct fake f;
+	int32_t root, first, second;
+	uint32_t away, join;
+	struct attributed r;
+
+	(void)state;
+	fake_init(&f);
+	root = fake_scope(&f, 0, 1, 7);
+	first = fake_scope(&f, root, 2, 3);
+	second = fake_scope(&f, root, 3, 9);
+	away = fake_je(&f);
+	fake_call(&f, FAKE_JAVA, first);
+	join = fake_work(&f, 6);
+	fake_ret(&f);
+	fake_bind(&f, away);
+	fake_je_to(&f, join);
+	fake_call(&f, FAKE_TRAP, second);
+
+	r = find(&f, join, 0);
+	assert_int_equal(r.n, 2);
+	assert_scope(r, 0, 2, 3);
+}
+
 /* An inner loop without evidence between different methods: what they have in common. */
 static void make_blind_loop(struct fake *f, uint32_t *ret_inner)
 {
@@ -792,6 +818,7 @@ int main(void)
 		cmocka_unit_test(test_code_without_inlining_is_sure),
 		cmocka_unit_test(test_receiver_check_is_the_callee),
 		cmocka_unit_test(test_loop_takes_nearest_inside),
+		cmocka_unit_test(test_nearest_before_a_join),
 		cmocka_unit_test(test_blind_loop_is_the_common_ancestor),
 		cmocka_unit_test(test_blind_loop_goes_to_the_one_hidden_callee),
 		cmocka_unit_test(test_prepared_code_needs_no_jvm),

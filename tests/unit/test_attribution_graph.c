@@ -16,20 +16,40 @@ static struct graph *build(struct fake *f)
 	return g;
 }
 
-static const struct graph_insn *insn_at(const struct graph *g, uint32_t off)
+static uint32_t index_at(const struct graph *g, uint32_t off)
 {
 	int32_t i = graph_find(g, off);
 
 	assert_true(i >= 0);
-	assert_int_equal(g->insns[i].off, off);
-	return &g->insns[i];
+	assert_int_equal(graph_offset(g, (uint32_t)i), off);
+	return (uint32_t)i;
+}
+
+static const struct graph_insn *insn_at(const struct graph *g, uint32_t off)
+{
+	return &g->insns[index_at(g, off)];
+}
+
+static int32_t loop_at(const struct graph *g, uint32_t off)
+{
+	return graph_loop(g, index_at(g, off));
 }
 
 static enum evidence_kind kind_at(const struct graph *g, uint32_t off)
 {
-	const struct graph_insn *in = insn_at(g, off);
+	uint32_t i = index_at(g, off);
 
-	return in->evidence < 0 ? EVIDENCE_KINDS : g->evidence[in->evidence].kind;
+	return g->insns[i].flags & INSN_EVIDENCE ? graph_evidence(g, i).kind : EVIDENCE_KINDS;
+}
+
+/* Where jump k of the instruction at `off` leads; -1: there is none. */
+static int64_t jump_at(const struct graph *g, uint32_t off, uint32_t k)
+{
+	uint32_t i = index_at(g, off), first = graph_jumps_from(g, i);
+
+	if (first + k >= g->n_jumps || g->jumps[first + k].from != i)
+		return -1;
+	return graph_offset(g, g->jumps[first + k].to);
 }
 
 static void test_evidence_of_every_kind(void **state)
@@ -92,7 +112,7 @@ static void test_fall_through_into_a_trap(void **state)
 	g = build(&f);
 	assert_int_equal(kind_at(g, branch), EVIDENCE_TRAP);
 	assert_false(insn_at(g, branch)->flags & INSN_FALLS);
-	assert_int_equal(insn_at(g, branch)->target, graph_find(g, hot));
+	assert_int_equal(jump_at(g, branch, 0), hot);
 	graph_free(g);
 }
 
@@ -118,13 +138,13 @@ static void test_nested_loops(void **state)
 	fake_je_to(&f, outer);
 	after = fake_ret(&f);
 	g = build(&f);
-	o = insn_at(g, outer)->loop;
-	m = insn_at(g, mid)->loop;
-	i = insn_at(g, inner)->loop;
-	s = insn_at(g, sibling)->loop;
+	o = loop_at(g, outer);
+	m = loop_at(g, mid);
+	i = loop_at(g, inner);
+	s = loop_at(g, sibling);
 	assert_int_equal(g->n_loops, 4);
-	assert_int_equal(insn_at(g, 0)->loop, -1);
-	assert_int_equal(insn_at(g, after)->loop, -1);
+	assert_int_equal(loop_at(g, 0), -1);
+	assert_int_equal(loop_at(g, after), -1);
 	l = g->loops;
 	assert_int_equal(l[o].parent, -1);
 	assert_int_equal(l[m].parent, o);
@@ -155,7 +175,6 @@ static void test_jump_table_is_read(void **state)
 	uint32_t jump, one, two, three;
 	uint64_t table[4];
 	struct graph *g;
-	int32_t i;
 
 	(void)state;
 	fake_init(&f);
@@ -172,22 +191,22 @@ static void test_jump_table_is_read(void **state)
 	table[3] = 0x123456789;
 	memcpy(f.constants + sizeof(f.constants) - 64, table, sizeof(table));
 	g = build(&f);
-	i = graph_find(g, jump);
-	assert_int_equal(g->insns[i].class, INSN_JMP_INDIRECT);
-	assert_int_equal(graph_successor(g, (uint32_t)i, 0), -1);
-	assert_int_equal(graph_successor(g, (uint32_t)i, 1), graph_find(g, one));
-	assert_int_equal(graph_successor(g, (uint32_t)i, 2), graph_find(g, two));
-	assert_int_equal(graph_successor(g, (uint32_t)i, 3), graph_find(g, two));
-	assert_int_equal(graph_successor(g, (uint32_t)i, 4), -2);
-	insn_at(g, three); /* decoded, but nothing leads there */
-	assert_int_equal(g->pred_start[graph_find(g, three)], g->pred_start[graph_find(g, three) + 1]);
+	assert_int_equal(insn_at(g, jump)->class, INSN_JMP_INDIRECT);
+	assert_int_equal(insn_at(g, jump)->flags & (INSN_FALLS | INSN_TAKEN), INSN_TAKEN);
+	assert_int_equal(jump_at(g, jump, 0), one);
+	assert_int_equal(jump_at(g, jump, 1), two);
+	assert_int_equal(jump_at(g, jump, 2), two);
+	assert_int_equal(jump_at(g, jump, 3), -1);
+	/* decoded, but nothing leads there */
+	assert_false(insn_at(g, three)->flags & INSN_JOINED);
+	assert_false(graph_falls_into(g, index_at(g, three)));
 	graph_free(g);
 }
 
 static void test_orphans_follow_a_jump_without_table(void **state)
 {
 	static struct fake f;
-	uint32_t jump, one, two, p;
+	uint32_t jump, one, two;
 	struct graph *g;
 
 	(void)state;
@@ -199,10 +218,9 @@ static void test_orphans_follow_a_jump_without_table(void **state)
 	fake_ret(&f);
 	fake_call(&f, FAKE_TRAP, fake_scope(&f, 0, 1, 7)); /* cold: not linked */
 	g = build(&f);
-	p = (uint32_t)graph_find(g, jump);
-	assert_int_equal(graph_successor(g, p, 1), graph_find(g, one));
-	assert_int_equal(graph_successor(g, p, 2), graph_find(g, two));
-	assert_int_equal(graph_successor(g, p, 3), -2);
+	assert_int_equal(jump_at(g, jump, 0), one);
+	assert_int_equal(jump_at(g, jump, 1), two);
+	assert_int_equal(jump_at(g, jump, 2), -1);
 	graph_free(g);
 }
 

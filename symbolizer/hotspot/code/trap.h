@@ -10,6 +10,7 @@ enum trap_kind {
 	TRAP_OF_CHECK, /* where its bytecode is executed; also if unknown */
 	TRAP_OF_LOOP, /* before a loop, on behalf of its body, with the state of the loop's entry */
 	TRAP_OF_BRANCH, /* at a branch of the program whose other side was never taken */
+	TRAP_KINDS,
 };
 
 /* request: the argument of the call, from Deoptimization::make_trap_request(). */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ struct daemon {
 	struct targets targets;
 	struct capturing capturing;
 	struct scan *scan;
+	struct own_cpu own_cpu;
 	int signals;
 	bool stop;
 	uint64_t scan_ns, govern_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
@@ -170,12 +172,16 @@ static int begin(struct daemon *d, struct err *err)
 
 static void take_children(struct daemon *d)
 {
+	struct rusage usage;
 	int status;
 	pid_t child;
 
-	while ((child = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!targets_ended(&d->targets, child, status) &&
-		    !capturing_ended(&d->capturing, &d->targets, child, status))
+	while ((child = wait4(-1, &status, WNOHANG, &usage)) > 0)
+		if (targets_ended(&d->targets, child, status))
+			continue;
+		else if (capturing_ended(&d->capturing, &d->targets, child, status))
+			own_cpu_left_out(&d->own_cpu, &usage);
+		else
 			keeping_ended(&d->keeping, child, status);
 }
 
@@ -252,7 +258,7 @@ static void govern(struct daemon *d)
 	size_t n = capturing_children(&d->capturing, captures);
 
 	if (targets_governed(&d->targets))
-		targets_govern(&d->targets, own_cpu_ns(captures, n));
+		targets_govern(&d->targets, own_cpu_ns(&d->own_cpu, captures, n));
 }
 
 static void tell_numbers(struct daemon *d, uint64_t now)

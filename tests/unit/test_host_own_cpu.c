@@ -1,0 +1,172 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/daemon/host/own_cpu.h"
+#include "symbolizer/base/clock.h"
+
+#define BURN_NS UINT64_C(200000000)
+#define SLACK_NS UINT64_C(40000000) /* ticks, and what a process uses besides */
+
+static void burn(void)
+{
+	while (clock_process_cpu_ns() < BURN_NS)
+		;
+}
+
+/* A child that uses that much, says so on the pipe, and ends when it is killed. */
+static pid_t child_that_burns(int say)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn();
+		if (write(say, "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static void wait_for(int said)
+{
+	char byte;
+
+	assert_int_equal(read(said, &byte, 1), 1);
+}
+
+static void end(pid_t child, struct rusage *ret)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(wait4(child, NULL, 0, ret), child);
+}
+
+static void who_has_ended_counts(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t before = own_cpu_ns(&o, NULL, 0), alive;
+	struct rusage usage;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	alive = own_cpu_ns(&o, NULL, 0);
+	assert_in_range(alive - before, BURN_NS, BURN_NS + SLACK_NS);
+	end(child, &usage);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - alive, 0, SLACK_NS);
+}
+
+/* The processes that look at new programs begin and end between two calls. */
+static void who_was_never_seen_counts(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t before = own_cpu_ns(&o, NULL, 0);
+	struct rusage usage;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	end(child, &usage);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
+}
+
+/* What a child has waited for: the child still runs. */
+static void grandchildren_count(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t before = own_cpu_ns(&o, NULL, 0);
+	struct rusage usage;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	child = fork();
+	if (child == 0) {
+		int q[2];
+
+		if (pipe(q) < 0)
+			_exit(1);
+		pid_t own = child_that_burns(q[1]);
+		wait_for(q[0]);
+		end(own, &usage);
+		if (write(p[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	wait_for(p[0]);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS - SLACK_NS, BURN_NS + SLACK_NS);
+	end(child, &usage);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
+}
+
+/* Neither while it runs, nor afterwards. */
+static void a_capture_does_not_count(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t before = own_cpu_ns(&o, NULL, 0);
+	struct rusage usage;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	assert_in_range(own_cpu_ns(&o, &child, 1) - before, 0, SLACK_NS);
+	end(child, &usage);
+	own_cpu_left_out(&o, &usage);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, 0, SLACK_NS);
+}
+
+/* Nobody here has waited for it: what it had used when it was last seen stays, and it hides nothing that follows. */
+static void who_vanishes_keeps_its_place(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t before;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	signal(SIGCHLD, SIG_IGN);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	before = own_cpu_ns(&o, NULL, 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	while (kill(child, 0) == 0)
+		usleep(1000);
+	signal(SIGCHLD, SIG_DFL);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, 0, SLACK_NS);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
+	end(child, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_has_ended_counts),         cmocka_unit_test(who_was_never_seen_counts),
+		cmocka_unit_test(grandchildren_count),          cmocka_unit_test(a_capture_does_not_count),
+		cmocka_unit_test(who_vanishes_keeps_its_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

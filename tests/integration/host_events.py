@@ -132,6 +132,21 @@ def starved():
         l.wait()
 
 
+def ending():
+    """
+    Of a thread that is about to leave its CPU for good, the kernel no longer says the TID, but whose it was: such samples are the
+    process's, or are counted (in kernels that do not say that, either).
+    """
+    load = start("churn", 2)
+    ts, all_ = probe(4999, 8, str(load.pid))
+    load.kill()
+    load.wait()
+    check(all_["no_tid"] + all_["ended"] > 0, "samples of threads that had just ended: %d of the process, %d of nobody; all %d" % (
+        all_["no_tid"], all_["ended"], ts[0]["samples"]))
+    check(all_["foreign"] == 0, "ending: of others: %d" % all_["foreign"])
+    check_rest(all_, "ending")
+
+
 MAPS = """
 import mmap, sys, time
 f = open(sys.argv[1], "rb")
@@ -172,7 +187,7 @@ def main():
     if os.geteuid() != 0:
         print("needs root")
         return jvm.SKIP
-    for scenario in (shares, cost, itself, starved, mapped):
+    for scenario in (shares, cost, itself, starved, ending, mapped):
         tried(scenario)
     return bool(failures)
 

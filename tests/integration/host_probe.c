@@ -32,7 +32,7 @@ struct run {
 	int n;
 	pid_t mapped[MOST]; /* each once */
 	int n_mapped;
-	uint64_t from_ns, to_ns, until_ns, wrong, cut, unordered, execs, exits, names;
+	uint64_t from_ns, to_ns, until_ns, wrong, cut, unordered, no_tid, execs, exits, names;
 	bool measured;
 };
 
@@ -53,6 +53,7 @@ static void on_sample(void *ctx, const struct raw_sample *s)
 	r->wrong += !t;
 	if (!t)
 		return;
+	r->no_tid += s->tid < 0;
 	r->unordered += s->time_ns < t->last_ns;
 	t->last_ns = s->time_ns;
 	if (s->time_ns < r->from_ns || (r->measured && s->time_ns >= r->to_ns))
@@ -163,9 +164,11 @@ static void tell(const struct run *r, double seconds)
 		printf("pid=%d samples=%llu weight=%.4f cpu=%.4f\n", (int)t->pid, (unsigned long long)t->samples,
 		       (double)t->weight / 1e9, (double)(t->cpu1 - t->cpu0) / 1e9);
 	}
-	printf("wrong=%llu unordered=%llu foreign=%llu lost=%llu lost_records=%llu malformed=%llu cut=%llu stack=%u "
+	printf("wrong=%llu unordered=%llu foreign=%llu ended=%llu no_tid=%llu lost=%llu lost_records=%llu "
+	       "malformed=%llu cut=%llu stack=%u "
 	       "execs=%llu exits=%llu own=%.4f seconds=%.3f\n",
 	       (unsigned long long)r->wrong, (unsigned long long)r->unordered, (unsigned long long)s.foreign,
+	       (unsigned long long)s.ended, (unsigned long long)r->no_tid,
 	       (unsigned long long)(s.lost_ring + s.lost_queue), (unsigned long long)s.lost_records,
 	       (unsigned long long)s.malformed, (unsigned long long)r->cut, s.stack_bytes, (unsigned long long)r->execs,
 	       (unsigned long long)r->exits, (double)own.tv_sec + (double)own.tv_nsec / 1e9, seconds);

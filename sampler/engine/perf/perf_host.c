@@ -53,7 +53,7 @@ struct perf_host {
 	bool started;
 	int wake_fd, ready_fd; /* for the thread; for the consumer */
 	atomic_bool stop, done;
-	_Atomic uint64_t n_samples, n_foreign, lost_ring, lost_queue, lost_records, malformed;
+	_Atomic uint64_t n_samples, n_foreign, n_ended, lost_ring, lost_queue, lost_records, malformed;
 	_Atomic uint32_t stack_bytes;
 };
 
@@ -175,7 +175,7 @@ static bool keep(struct perf_host *h, const struct perf_record *r)
 	bool watched = is_watched(h, r->pid);
 
 	if (r->kind == PERF_REC_SAMPLE) {
-		count(&h->n_foreign, !watched);
+		count(r->pid < 0 ? &h->n_ended : &h->n_foreign, !watched);
 		return !watched || keep_sample(h, r);
 	}
 	if (r->kind == PERF_REC_MMAP)
@@ -450,6 +450,7 @@ struct perf_host_stats perf_host_stats(const struct perf_host *h)
 	return (struct perf_host_stats){
 		.samples = h->n_samples,
 		.foreign = h->n_foreign,
+		.ended = h->n_ended,
 		.lost_ring = h->lost_ring,
 		.lost_queue = h->lost_queue,
 		.lost_records = h->lost_records,

@@ -58,6 +58,12 @@ void perf_host_stop(struct perf_host *h); /* async-signal-safe */
 struct perf_host_stats {
 	uint64_t samples; /* of processes that are watched */
 	uint64_t foreign; /* of others: they arrived late */
+	/*
+	 * Of threads that were about to leave their CPU for good, and whose process the record does not say: in older kernels
+	 * all of these, and now only a process's last thread (__task_pid_nr_ns() in kernel/pid.c; of the others it is the TID
+	 * that is missing). They are those of members, since the filter reads the PID elsewhere.
+	 */
+	uint64_t ended;
 	uint64_t lost_ring, lost_queue; /* samples for which there was no room */
 	uint64_t lost_records; /* side-band records; at least this many */
 	uint64_t malformed;

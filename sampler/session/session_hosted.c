@@ -230,6 +230,15 @@ void session_hosted_mapped(struct session *s)
 	sink.mapped(sink.ctx, s->pid);
 }
 
+bool session_hosted_check(struct session *s)
+{
+	threads_forget(s->threads);
+	if (s->readers->jvm == JVM_ABSENT)
+		session_find_jvm(s, clock_monotonic_ns());
+	mem_new_sample(s->readers->mem);
+	return is_same_program(s);
+}
+
 void session_hosted_period(struct session *s, uint64_t period_ns)
 {
 	s->o.engine_options.period = period_ns;

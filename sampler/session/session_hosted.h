@@ -46,6 +46,11 @@ bool session_hosted_sample(struct session *s, const struct raw_sample *raw);
 void session_hosted_thread(struct session *s, pid_t tid, const char *comm);
 void session_hosted_thread_exit(struct session *s, pid_t tid);
 void session_hosted_mapped(struct session *s);
+/*
+ * Some of these may have been missed, and are looked for; names are read again when their threads are sampled. false: the
+ * process has ended, or executed another program.
+ */
+bool session_hosted_check(struct session *s);
 
 /*
  * How many stacks were incomplete, and deeper than their copies, since it was last asked: an engine of its own could

@@ -560,6 +560,52 @@ def succeeded(jdk, classes, tmp, _load):
     return bad
 
 
+# Names itself again and again: each time a record for the rings of names, which are full within milliseconds.
+RENAMES = "import ctypes\nname = ctypes.CDLL(None).prctl\nwhile True: name(15, b'flood')"
+
+
+def flood():
+    return [subprocess.Popen(["taskset", "-c", str(cpu), "/usr/bin/python3", "-c", RENAMES], stdin=subprocess.DEVNULL,
+                             preexec_fn=jvm.die_with_parent, user=one.USER, group=one.USER, extra_groups=[])
+            for cpu in sorted(os.sched_getaffinity(0))]
+
+
+def metric(tmp, name):
+    return next(float(l.split()[1]) for l in ask(tmp, "/metrics").splitlines() if l.startswith("jsampler_%s " % name))
+
+
+def flooded(jdk, classes, tmp, _load):
+    """A program fills the rings of names, so that records of others are lost: that is said, costs no samples, and a JVM that executes
+    another one is noticed all the same."""
+    d, bad = begin(tmp, sampling="frequency = 49\ncpu_limit = 100%"), []
+    jvms = [one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s %s \"$@\"" % (shlex.quote(EMBEDS), libjvm(jdk))) for _ in range(4)]
+    if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms)):
+        bad.append("they are not sampled")
+    floods = flood()
+    if not jvm.wait_until(lambda: metric(tmp, "lost_records_total"), 60):
+        bad.append("no records are lost, or that is not said")
+    for j in jvms:
+        jvm.burn(j.pid, 0.5)
+        j.proc.stdin.write(b"\n")
+        j.proc.stdin.flush()
+    if not jvm.wait_until(lambda: all("Busy.compute" in methods(d, j.pid, "Busy") for j in jvms), 90, pause=1):
+        bad.append("of some, the second program has no name, or no samples: " + d.said())
+    for f in floods:
+        f.kill()
+        f.wait()
+    if any("PyEval" in methods(d, j.pid, "Busy") for j in jvms):
+        bad.append("the first one's samples are the second one's")
+    print("%d records of execve were lost" % d.said().count("the record of that was lost"))
+    if "records of new names" not in d.said():
+        bad.append("the log does not say that records were lost")
+    if metric(tmp, "lost_samples_total"):
+        bad.append("%d samples were lost" % metric(tmp, "lost_samples_total"))
+    for j in jvms:
+        j.stop()
+    d.stop()
+    return bad
+
+
 def methods(d, pid, main):
     return " ".join(r["method"] for r in d.kept(pid, "--flat", main)["rows"])
 
@@ -685,7 +731,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

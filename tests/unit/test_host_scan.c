@@ -14,6 +14,7 @@
 
 #include "sampler/daemon/host/fair.h"
 #include "sampler/daemon/host/scan.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 
 /* --- the order */
@@ -166,6 +167,33 @@ static void who_is_known_is_not_looked_at_again(void **state)
 	scan_free(s);
 }
 
+/* Before its time, but not as often as anybody wants. Nobody else has its user, whose turn comes however many processes others have. */
+static void any_may_have_become_a_jvm(void **state)
+{
+	struct scan *s = scan_new();
+	struct watched w = {0};
+	uint64_t since_ns;
+	int again;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	w.pid = start_java(OTHER);
+	wait_for_start(w.pid);
+	assert_int_equal(found_in_turn(s, &w), 1);
+	usleep(1500000);
+	assert_int_equal(found_in_turn(s, &w), 1); /* the next time in 2 s */
+	since_ns = clock_monotonic_ns();
+	scan_any(s);
+	assert_int_equal(found_in_turn(s, &w), 1);
+	scan_any(s);
+	again = found_in_turn(s, &w);
+	assert_true(!again || clock_monotonic_ns() - since_ns > UINT64_C(1500000000));
+	kill(w.pid, SIGKILL);
+	waitpid(w.pid, NULL, 0);
+	scan_free(s);
+}
+
 static int set_up(void **state)
 {
 	char command[160];
@@ -191,6 +219,7 @@ int main(void)
 		cmocka_unit_test(who_takes_long_is_last),
 		cmocka_unit_test(a_flood_does_not_delay_others),
 		cmocka_unit_test(who_is_known_is_not_looked_at_again),
+		cmocka_unit_test(any_may_have_become_a_jvm),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -23,12 +23,13 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/target/proc.h"
 
-static size_t starts, looks;
+static size_t starts, looks, looks_at_all;
 
 static void look_again(void *ctx, pid_t pid)
 {
-	(void)ctx, (void)pid;
+	(void)ctx;
 	looks++;
+	looks_at_all += !pid;
 }
 
 /* So that no worker is started. */
@@ -714,6 +715,27 @@ static void a_higher_frequency_is_not_for_ever(void **state)
 	part(&p);
 }
 
+/* Counted, also of one worker after another; if records were lost, any process may have become a JVM. */
+static void what_was_lost_is_counted(void **state)
+{
+	const struct crowd_report r[] = {{.what = CROWD_LOST, .lost = {3, 0, 1, 0}},
+					 {.what = CROWD_LOST, .lost = {4, 5, 0, 6}}};
+	struct daemon_numbers n;
+	struct played p;
+
+	(void)state;
+	join(&p);
+	looks_at_all = 0;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(channel_send(p.report, &r[i], sizeof(r[i]), -1), 0);
+		targets_turn(&p.t);
+		assert_int_equal(looks_at_all, i);
+	}
+	targets_numbers(&p.t, &n);
+	assert_true(n.lost_samples == 7 && n.lost_records == 5 && n.ended_samples == 1 && n.late_samples == 6);
+	part(&p);
+}
+
 static void its_own_worker_lies(void **state)
 {
 	(void)state;
@@ -745,6 +767,7 @@ int main(void)
 		cmocka_unit_test(an_ending_worker_knows_no_rule),
 		cmocka_unit_test(a_lower_frequency_is_a_divisor),
 		cmocka_unit_test(a_higher_frequency_is_not_for_ever),
+		cmocka_unit_test(what_was_lost_is_counted),
 		cmocka_unit_test(workers_of_their_own_share_memory),
 		cmocka_unit_test(memory_goes_to_who_needs_it),
 		cmocka_unit_test(a_worker_takes_no_memory_from_others),

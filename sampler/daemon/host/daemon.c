@@ -119,7 +119,10 @@ static void look_again(void *ctx, pid_t pid)
 	struct daemon *d = ctx;
 	uint64_t now = clock_monotonic_ns();
 
-	scan_again(d->scan, pid);
+	if (pid)
+		scan_again(d->scan, pid);
+	else
+		scan_any(d->scan);
 	/* Any program can cause this, and a scan lists all processes. */
 	if (now < d->early_ns)
 		return;

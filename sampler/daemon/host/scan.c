@@ -17,6 +17,8 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DELAY_MAX_NS (32 * SECOND_NS)
+#define ANY_NS (5 * SECOND_NS)
+enum { ANY_MAX = 64 };
 #define PATIENCE_NS SECOND_NS /* for one turn; the rest is left to the next one */
 #define LAST_NS                                                                                                        \
 	(60 * SECOND_NS) /* how long a user comes last after one of their processes could not be examined in time */
@@ -39,6 +41,8 @@ struct scan {
 	VEC(int64_t) owners; /* of those */
 	VEC(struct slow) slow;
 	uint64_t now_ns;
+	bool any; /* scan_any(), not before any_ns */
+	uint64_t any_ns;
 	scan_found_fn *found;
 	void *ctx;
 };
@@ -142,29 +146,47 @@ static bool is_time(const struct scan *s)
 	return false;
 }
 
-static bool choose(struct scan *s)
+/* Those whose time has come; early: some of those whose time has not. */
+static bool add(struct scan *s, bool early, size_t max)
 {
-	s->due.n = s->next.n = s->owners.n = 0;
-	forgive(s);
-	if (!is_time(s))
-		return true;
+	s->due.n = 0;
 	for (size_t i = 0; i < s->all.n; i++) {
 		const struct seen *p = &s->all.v[i];
-		const struct fair due = {p->entry.pid, p->owner, p->next_ns, is_slow(s, p->owner), 0};
+		uint64_t since_ns = early ? p->next_ns - p->delay_ns : p->next_ns;
+		const struct fair due = {p->entry.pid, p->owner, since_ns, is_slow(s, p->owner), 0};
 
-		if (p->next_ns <= s->now_ns && !vec_push(&s->due, due))
+		if (p->next_ns != UINT64_MAX && (p->next_ns > s->now_ns) == early && !vec_push(&s->due, due))
 			return false;
 	}
 	fair_order(s->due.v, s->due.n);
-	for (size_t i = 0; i < s->due.n; i++)
+	for (size_t i = 0; i < s->due.n && i < max; i++)
 		if (!vec_push(&s->next, s->due.v[i].pid) || !vec_push(&s->owners, s->due.v[i].owner))
 			return false;
 	return true;
 }
 
+static bool choose(struct scan *s)
+{
+	bool any = s->any && s->now_ns >= s->any_ns;
+
+	s->next.n = s->owners.n = 0;
+	forgive(s);
+	if (!any && !is_time(s))
+		return true;
+	if (!add(s, false, SIZE_MAX) || (any && !add(s, true, ANY_MAX)))
+		return false;
+	if (any) {
+		s->any = false;
+		s->any_ns = s->now_ns + ANY_NS;
+	}
+	return true;
+}
+
+/* A look before its time does not make the next ones rarer. */
 static void set_next(struct seen *p, uint64_t now_ns)
 {
-	p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
+	if (p->next_ns <= now_ns)
+		p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
 	p->next_ns = now_ns + p->delay_ns;
 }
 
@@ -225,6 +247,11 @@ void scan_again(struct scan *s, pid_t pid)
 
 	if (p)
 		p->next_ns = p->delay_ns = 0;
+}
+
+void scan_any(struct scan *s)
+{
+	s->any = true;
 }
 
 int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)

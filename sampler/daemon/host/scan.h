@@ -25,6 +25,11 @@ struct scan *scan_new(void); /* NULL: out of memory */
 void scan_free(struct scan *s);
 
 void scan_again(struct scan *s, pid_t pid); /* looks at it in the next turn, as if it were new */
+/*
+ * Any process may have become a JVM: looks at some in the next turn although it is not their time, users in turn, and
+ * those first that were not looked at for longest. At most every 5 s, and at most 64, since any program can cause this.
+ */
+void scan_any(struct scan *s);
 
 /* About a process that may be a JVM. Returns whether it is known now, and need not be looked at until scan_again(). */
 typedef bool scan_found_fn(void *ctx, const struct scan_found *f);

@@ -271,12 +271,27 @@ static void take_rule(struct targets *t, struct target *one, const struct crowd_
 	targets_take_hz(t, one, r->hz);
 }
 
+/* A worker that was taken over may say anything, and counts only for itself. */
+static void take_losses(struct targets *t, const struct crowd_lost *l)
+{
+	t->lost.samples += l->samples;
+	t->lost.records += l->records;
+	t->lost.ended += l->ended;
+	t->lost.late += l->late;
+	if (l->records)
+		t->again(t->ctx, 0);
+}
+
 static void take_report(struct targets *t, const struct crowd_report *r)
 {
 	struct target *one = of_slot(t, r);
 
 	if (r->what == CROWD_MAPPED) {
 		t->again(t->ctx, r->pid);
+		return;
+	}
+	if (r->what == CROWD_LOST) {
+		take_losses(t, &r->lost);
 		return;
 	}
 	if (!one)

@@ -31,9 +31,13 @@ struct targets {
 	bool full, full_of_user; /* this was logged */
 	bool isolate; /* each has a worker of its own */
 	struct joint joint;
+	struct crowd_lost lost; /* by all processes that have sampled targets together */
 	/* Passes the socket of a new worker to the keeper. capture: for which one; 0: the history. 0 or -errno. */
 	int (*feed)(void *ctx, uint64_t capture, int socket);
-	/* The process is another program now, or may have become a JVM: look at it again soon. */
+	/*
+	 * The process is another program now, or may have become a JVM: look at it again soon. pid 0: any process may have
+	 * become one.
+	 */
 	void (*again)(void *ctx, pid_t pid);
 	void *ctx;
 };

@@ -110,7 +110,15 @@ void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
 	const struct governor_state s = t->governor ? governor_state(t->governor) : (struct governor_state){0};
 
 	*ret = (struct daemon_numbers){
-		.lowered = s.lowered, .own_cpu = s.own_cpu, .cpu_limit = t->cpu_limit, .helpless = s.helpless};
+		.lowered = s.lowered,
+		.own_cpu = s.own_cpu,
+		.cpu_limit = t->cpu_limit,
+		.helpless = s.helpless,
+		.lost_samples = t->lost.samples,
+		.lost_records = t->lost.records,
+		.ended_samples = t->lost.ended,
+		.late_samples = t->lost.late,
+	};
 	for (size_t i = 0; i < t->n; i++) {
 		const struct target *one = &t->list[i];
 		bool sampled = one->joined || one->cpu.pid;

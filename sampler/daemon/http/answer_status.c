@@ -42,6 +42,10 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	put_decimal(&j, "cores_used", (double)c->state->own_cpu / MILLIONTHS);
 	put_decimal(&j, "cores_limit", (double)c->state->cpu_limit / MILLIONTHS);
 	json_member_bool(&j, "over_limit", c->state->helpless != 0);
+	json_member_uint(&j, "lost_samples", c->state->lost_samples);
+	json_member_uint(&j, "lost_records", c->state->lost_records);
+	json_member_uint(&j, "ended_samples", c->state->ended_samples);
+	json_member_uint(&j, "late_samples", c->state->late_samples);
 	json_close(&j, '}');
 	fputc('\n', j.out);
 	return answer_fill(a, ANSWER_JSON, j.out, err);
@@ -82,5 +86,17 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 	put_metric(out, "cores_limit", "gauge", "cpu_limit.", (double)s->cpu_limit / MILLIONTHS);
 	put_metric(out, "over_limit", "gauge", "1: above cpu_limit, and no JVM can be sampled less often.",
 		   (double)s->helpless);
+	put_metric(out, "lost_samples_total", "counter",
+		   "Samples for which there was no room, of all JVMs that are sampled together.",
+		   (double)s->lost_samples);
+	put_metric(out, "lost_records_total", "counter",
+		   "Records of names, threads, programs and mapped files for which there was no room, at least.",
+		   (double)s->lost_records);
+	put_metric(out, "ended_samples_total", "counter",
+		   "Samples of threads that had just ended, for which the kernel does not say the program.",
+		   (double)s->ended_samples);
+	put_metric(out, "late_samples_total", "counter",
+		   "Samples that were read when their program had ended, or was not sampled any more.",
+		   (double)s->late_samples);
 	return answer_fill(a, "text/plain; version=0.0.4; charset=utf-8", out, err);
 }

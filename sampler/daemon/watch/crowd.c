@@ -4,13 +4,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/closing/closing.h"
 #include "sampler/daemon/rules/rules.h"
+#include "sampler/daemon/watch/crowd_losses.h"
 #include "sampler/daemon/watch/crowd_members.h"
 #include "sampler/engine/frequency.h"
 #include "sampler/engine/perf/events/perf_members.h"
@@ -82,21 +82,6 @@ static void take_admissions(struct crowd *c)
 
 /* --- turns --- */
 
-static void tell_losses(struct crowd *c)
-{
-	struct perf_host_stats s = perf_host_stats(c->host);
-	uint64_t lost = s.lost_ring + s.lost_queue, told = c->told.lost_ring + c->told.lost_queue;
-	char text[100];
-
-	if (lost <= told)
-		return;
-	snprintf(text, sizeof(text), "%llu samples were lost, of all programs together",
-		 (unsigned long long)(lost - told));
-	log_warn("%s", text);
-	if (feed_out_event(&c->out, FEED_TARGETS_MAX, FEED_GAP, text) == 0)
-		c->told = s;
-}
-
 /*
  * A rule that matches nothing is a mistake, or is for a JVM that does not run yet: reported once, and not as an error.
  */
@@ -145,7 +130,7 @@ static void look(struct crowd *c, uint64_t now_ns)
 		c->trim_ns = now_ns + TRIM_NS;
 	}
 	say_idle_rules(c, now_ns);
-	tell_losses(c);
+	crowd_losses_turn(c, now_ns);
 	feed_out_say_dropped(&c->out, FEED_TARGETS_MAX);
 }
 
@@ -212,7 +197,10 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 		return;
 	work_for(c, m);
 	own.weight *= member_divisor_at(c, m, raw->time_ns);
-	m->doubtful += !session_hosted_sample(m->session, &own);
+	if (session_hosted_sample(m->session, &own))
+		return;
+	m->doubtful++;
+	c->late++;
 }
 
 static void on_thread(void *ctx, pid_t pid, pid_t tid, const char *comm)
@@ -371,6 +359,7 @@ static void sample(struct crowd *c)
 	perf_host_run(c->host, &sink);
 	while (c->n)
 		member_end(c, c->by_slot[c->slots[c->n - 1]]);
+	crowd_losses_end(c);
 	if (c->status != WATCH_NO_KEEPER)
 		send_rest(c);
 }

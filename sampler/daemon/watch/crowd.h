@@ -35,11 +35,22 @@ enum crowd_report_what {
 	CROWD_COST, /* its cost so far: cpu_ns */
 	CROWD_MAPPED, /* another process may have become a JVM: `pid` */
 	CROWD_RULE, /* what the rules want of it: `hz`, which is not more than of the others, and `wall` */
+	CROWD_LOST, /* `lost`: since the last report of this kind; `slot` and `pid` are 0 */
 };
+
+/* What was not counted for any target. */
+struct crowd_lost {
+	uint64_t samples; /* for which there was no room */
+	uint64_t records; /* side-band records; at least */
+	uint64_t ended; /* samples of threads that had just ended: it is not known of which process (perf_host.h) */
+	uint64_t late; /* samples that were read when their process had ended, or was another program */
+};
+
 struct crowd_report {
 	uint32_t what, slot, hz, suspend, wall;
 	int32_t pid;
 	uint64_t cpu_ns; /* of this process */
+	struct crowd_lost lost;
 };
 
 struct crowd_options {

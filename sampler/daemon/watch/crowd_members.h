@@ -45,7 +45,12 @@ struct crowd {
 	uint64_t trim_ns; /* when to give memory back; CLOCK_MONOTONIC */
 	uint32_t mapped; /* CROWD_MAPPED since the last look */
 	uint64_t idle_ns; /* when to log which rules have applied to no JVM; 0: no JVM is known, UINT64_MAX: logged */
-	struct perf_host_stats told; /* losses that were reported to the keeper */
+	uint64_t late; /* samples that may be another program's, of all members so far */
+	struct {
+		struct crowd_lost reported, said; /* to the first process; in the log and to the keeper */
+		uint64_t checked; /* records that were lost when members were last looked at because of that */
+		uint64_t say_ns, check_ns; /* when the next time may be; CLOCK_MONOTONIC */
+	} losses; /* private to crowd_losses.c */
 	enum watch_status status;
 };
 

@@ -199,16 +199,35 @@ void threads_rename_all(struct threads *t)
 	}
 }
 
+static void drop(struct threads *t, struct known_thread *th)
+{
+	if (t->last == th)
+		t->last = NULL;
+	tid_map_drop(&t->by_tid, th);
+}
+
+/* In another PID namespace, the tid there is looked up only once: the thread is known anew when it is sampled. */
+void threads_forget(struct threads *t)
+{
+	struct known_thread *th = tid_map_next(&t->by_tid, NULL);
+
+	while (th) {
+		struct known_thread *next = tid_map_next(&t->by_tid, th);
+
+		if (!th->named_ns || !t->same_ns)
+			drop(t, th);
+		th = next;
+	}
+	threads_rename_all(t);
+}
+
 static void thread_ended(void *part, pid_t tid)
 {
 	struct threads *t = part;
 	struct known_thread *th = thread_find(t, tid);
 
-	if (!th)
-		return;
-	if (t->last == th)
-		t->last = NULL;
-	tid_map_drop(&t->by_tid, th);
+	if (th)
+		drop(t, th);
 }
 
 static void exec(void *part)

@@ -45,4 +45,10 @@ void threads_rename(struct threads *t, pid_t tid);
 /* The same for all threads: a JVM was found, or replaced. */
 void threads_rename_all(struct threads *t);
 
+/*
+ * Ends of threads may have been missed, and their tids may belong to others now: as threads_rename_all(), and those that were
+ * not sampled since the last call are forgotten.
+ */
+void threads_forget(struct threads *t);
+
 #endif

@@ -1,0 +1,82 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/session/parts/threads.h"
+#include "symbolizer/target/proc.h"
+
+/* This process: its only thread is named, and sampled. */
+struct fixture {
+	struct proc *proc;
+	struct threads *threads;
+	struct profile *profile;
+	uint64_t now_ns;
+};
+
+static void begin(struct fixture *f)
+{
+	*f = (struct fixture){.now_ns = 1};
+	assert_int_equal(proc_open(getpid(), &f->proc, NULL), 0);
+	f->threads = threads_new(f->proc, getpid());
+	f->profile = profile_new((struct profile_options){.threads = true});
+	assert_true(f->threads && f->profile);
+}
+
+static void end(struct fixture *f)
+{
+	threads_part.close(f->threads);
+	profile_free(f->profile);
+	proc_close(f->proc);
+}
+
+static void name_is(struct fixture *f, const char *own, const char *known)
+{
+	prctl(PR_SET_NAME, own);
+	assert_int_equal(threads_seen(f->threads, gettid(), f->now_ns++, NULL, f->profile), gettid());
+	assert_string_equal(profile_thread_name(f->profile, getpid(), gettid()), known);
+}
+
+/* Its new name, or that of another thread that has its TID now, was in a record that was lost. */
+static void a_name_is_read_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	name_is(&f, "first", "first");
+	name_is(&f, "second", "first"); /* it is not time yet */
+	threads_forget(f.threads);
+	name_is(&f, "second", "second");
+	name_is(&f, "third", "second");
+	end(&f);
+}
+
+/* It has ended, as it seems. */
+static void who_is_not_sampled_is_forgotten(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	name_is(&f, "first", "first");
+	for (int i = 0; i < 3; i++)
+		threads_forget(f.threads);
+	name_is(&f, "second", "second");
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_is_read_again),
+		cmocka_unit_test(who_is_not_sampled_is_forgotten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

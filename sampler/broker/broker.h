@@ -85,6 +85,8 @@ enum broker_admission_what {
 	BROKER_REFUSED, /* answer: `code` */
 };
 
+enum broker_why { BROKER_WHY_CPU, BROKER_WHY_RULE, BROKER_WHY_LOST }; /* cpu_limit; a rule; samples were lost */
+
 struct broker_admission {
 	uint32_t what; /* enum broker_admission_what */
 	int32_t pid;
@@ -93,7 +95,7 @@ struct broker_admission {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	int32_t code; /* a negative errno */
 	char note[64]; /* passed on; ends with a NUL */
-	uint32_t by_rule; /* 1: what a rule says has caused the new divisor; passed on */
+	uint32_t why; /* enum broker_why: what has caused the new divisor; passed on */
 };
 
 struct broker_admissions {

@@ -606,6 +606,28 @@ def flooded(jdk, classes, tmp, _load):
     return bad
 
 
+def starved(jdk, classes, tmp, _load):
+    """A worker that does not get on loses samples: they are counted and said, and JVMs are sampled less often for a while."""
+    d, bad = begin(tmp), []
+    j = one.Busy(jdk, classes, always=True)
+    if not jvm.wait_until(lambda: d.worker(j.pid)):
+        bad.append("it is not sampled")
+    jvm.burn(j.pid, 2)
+    worker = d.process("worker")
+    os.kill(worker, signal.SIGSTOP)
+    jvm.burn(j.pid, 4)
+    os.kill(worker, signal.SIGCONT)
+    if not jvm.wait_until(lambda: metric(tmp, "lost_samples_total") and metric(tmp, "jvms_starved") == 1, 40):
+        bad.append("metrics: " + ask(tmp, "/metrics"))
+    if not jvm.wait_until(lambda: "samples were lost, of all" in events(tmp) and "(samples were lost)" in events(tmp), 30):
+        bad.append("events: " + events(tmp))
+    if not jvm.wait_until(lambda: metric(tmp, "jvms_starved") == 0, 90, 1):
+        bad.append("it stays so: " + d.said())
+    j.stop()
+    d.stop()
+    return bad
+
+
 def methods(d, pid, main):
     return " ".join(r["method"] for r in d.kept(pid, "--flat", main)["rows"])
 
@@ -731,7 +753,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, starved, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

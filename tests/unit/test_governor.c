@@ -19,7 +19,8 @@ struct host {
 	uint64_t now_ns, own_ns, fixed_ns; /* fixed: for each second */
 	unsigned noise;
 	uint64_t random;
-	unsigned changes;
+	unsigned changes, starved; /* starved: changes because of losses */
+	uint64_t lost;
 	struct sim {
 		bool there;
 		uint32_t divisor;
@@ -38,6 +39,7 @@ static void on_change(void *ctx, const struct governor_change *c)
 	assert_true(c->to && BASE / c->to >= FLOOR);
 	h->t[c->target].divisor = c->to;
 	h->changes++;
+	h->starved += c->lost;
 }
 
 static struct host *new_host(void **state, const struct governor_options *o)
@@ -93,7 +95,7 @@ static uint64_t run(struct host *h, unsigned seconds)
 			h->own_ns += ns;
 			governor_cost(h->g, i, t->cost_ns);
 		}
-		governor_step(h->g, h->now_ns, h->own_ns, on_change, h);
+		governor_step(h->g, h->now_ns, h->own_ns, h->lost, on_change, h);
 	}
 	return (h->own_ns - before) / 1000;
 }
@@ -326,7 +328,7 @@ static void life(void **state)
 	assert_int_equal(h->changes, 0);
 	assert_true(governor_state(h->g).own_cpu <= 10000);
 	for (unsigned i = 0; i < 2; i++)
-		governor_step(h->g, 1, h->own_ns, on_change, h);
+		governor_step(h->g, 1, h->own_ns, 0, on_change, h);
 	assert_int_equal(governor_state(h->g).targets, 1);
 }
 
@@ -345,16 +347,75 @@ static void counted_anew(void **state)
 	assert_int_equal(h->t[1].divisor, 1);
 }
 
+/* It gets less of the CPUs than it needs, which its own CPU time does not show. */
+static void lost_samples(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	add(h, 0, 0.5, 20000, 0);
+	add(h, 1, 0.1, 20000, 0);
+	h->lost = 3; /* before there was this governor */
+	run(h, 25);
+	assert_int_equal(h->changes, 0);
+	h->lost = 7;
+	run(h, 3);
+	assert_true(h->t[0].divisor == 4 && h->t[1].divisor == 1);
+	assert_int_equal(h->starved, 2);
+	assert_int_equal(governor_state(h->g).starved, 1);
+	run(h, 6); /* the same samples count only once, and for a while */
+	assert_int_equal(h->t[0].divisor, 4);
+	run(h, 60);
+	assert_int_equal(h->t[0].divisor, 1);
+	assert_int_equal(governor_state(h->g).starved, 0);
+	for (unsigned i = 0; i < 30; i++, h->lost++)
+		run(h, 1);
+	assert_true(h->t[0].divisor == 8 && h->t[1].divisor == 8); /* the floor */
+	run(h, 600);
+	assert_true(h->t[0].divisor == 1 && h->t[1].divisor == 1);
+}
+
+/* What was lost while it did nothing at all: what each target costs shows only afterwards, or never. */
+static void lost_samples_of_nobody(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	add(h, 0, 0, 20000, 0);
+	run(h, 25);
+	h->lost = 7;
+	run(h, 5);
+	assert_int_equal(h->changes, 0);
+	h->t[0].threads = 1;
+	run(h, 4);
+	assert_int_equal(h->t[0].divisor, 2);
+	run(h, 60);
+	h->t[0].threads = 0;
+	run(h, 20);
+	h->changes = 0;
+	h->lost = 14;
+	run(h, 15);
+	h->t[0].threads = 1;
+	run(h, 60);
+	assert_int_equal(h->changes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(cheap_enough, done),  cmocka_unit_test_teardown(dear_one, done),
-		cmocka_unit_test_teardown(settles, done),       cmocka_unit_test_teardown(by_turns, done),
-		cmocka_unit_test_teardown(marks, done),         cmocka_unit_test_teardown(patience, done),
-		cmocka_unit_test_teardown(much_too_dear, done), cmocka_unit_test_teardown(at_the_floor, done),
-		cmocka_unit_test_teardown(wanted, done),        cmocka_unit_test_teardown(life, done),
-		cmocka_unit_test_teardown(wanted_later, done),  cmocka_unit_test(divisors),
+		cmocka_unit_test_teardown(cheap_enough, done),
+		cmocka_unit_test_teardown(dear_one, done),
+		cmocka_unit_test_teardown(settles, done),
+		cmocka_unit_test_teardown(by_turns, done),
+		cmocka_unit_test_teardown(marks, done),
+		cmocka_unit_test_teardown(patience, done),
+		cmocka_unit_test_teardown(much_too_dear, done),
+		cmocka_unit_test_teardown(at_the_floor, done),
+		cmocka_unit_test_teardown(wanted, done),
+		cmocka_unit_test_teardown(life, done),
+		cmocka_unit_test_teardown(wanted_later, done),
+		cmocka_unit_test(divisors),
 		cmocka_unit_test_teardown(counted_anew, done),
+		cmocka_unit_test_teardown(lost_samples, done),
+		cmocka_unit_test_teardown(lost_samples_of_nobody, done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

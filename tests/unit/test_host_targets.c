@@ -676,7 +676,8 @@ static void a_lower_frequency_is_a_divisor(void **state)
 	assert_false(is_told(&p));
 	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 10});
 	m = told(&p);
-	assert_true(m.what == BROKER_ADMIT && m.divisor == 5 && m.by_rule && m.at_ns > clock_monotonic_ns());
+	assert_true(m.what == BROKER_ADMIT && m.divisor == 5 && m.why == BROKER_WHY_RULE &&
+		    m.at_ns > clock_monotonic_ns());
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = wrong[i]});
 	says(&p, (struct crowd_report){.what = CROWD_RULE, .hz = 10});

@@ -17,6 +17,7 @@ struct target {
 	uint64_t cpu_ns, from_ns; /* its total cost now, and when the window began */
 	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
 	uint64_t raised_ns; /* since it was lowered; 0: not */
+	bool lost; /* why it was lowered: otherwise CPU time */
 	uint64_t cost; /* expected cost at the present divisor, in millionths of a core */
 };
 
@@ -27,7 +28,9 @@ struct governor {
 		bool open;
 		uint64_t began_ns, own_ns; /* the time, and the daemon's CPU time at that time */
 	} window;
-	uint64_t last_own_ns;
+	uint64_t last_own_ns, last_lost;
+	uint64_t
+		starved_ns; /* samples were lost, and targets are to be lowered for that until then; 0: they were not */
 	uint64_t own_cpu;
 	bool helpless;
 };
@@ -139,11 +142,12 @@ struct changes {
 	void *ctx;
 	uint64_t now_ns, own_cpu; /* own_cpu: as measured */
 	bool any;
+	bool lost; /* the reason of what is lowered */
 };
 
 static void set(struct changes *c, struct target *t, uint32_t divisor)
 {
-	const struct governor_change change = {t->id, t->divisor, divisor, c->own_cpu};
+	const struct governor_change change = {t->id, t->divisor, divisor, c->own_cpu, t->lost};
 
 	t->divisor = divisor;
 	c->any = true;
@@ -159,6 +163,7 @@ static void lower(struct changes *c, struct target *t)
 		t->raised_ns = 0;
 	}
 	t->lowered_ns = c->now_ns;
+	t->lost = c->lost;
 	t->cost /= 2;
 	set(c, t, t->divisor * 2);
 }
@@ -177,16 +182,33 @@ static struct target *costliest(struct governor *g)
 	return best;
 }
 
-static void save(struct changes *c)
+static void lower_until(struct changes *c, uint64_t expected, uint64_t goal)
 {
-	uint64_t expected = c->own_cpu;
 	struct target *t;
 
-	while (expected > mark(c->g) && (t = costliest(c->g))) {
+	while (expected > goal && (t = costliest(c->g))) {
 		expected -= t->cost / 2 < expected ? t->cost / 2 : expected;
 		lower(c, t);
 	}
+}
+
+static void save(struct changes *c)
+{
+	lower_until(c, c->own_cpu, mark(c->g));
 	c->g->helpless = !c->any;
+}
+
+/* What it costs may be known only when the daemon gets on: until then the loss is not forgotten. */
+static void relieve(struct changes *c)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < c->g->targets.n; i++)
+		all += c->g->targets.v[i].cost;
+	c->lost = true;
+	lower_until(c, all, all / 2);
+	if (all)
+		c->g->starved_ns = 0;
 }
 
 /* The target with the largest divisor; among equals the cheapest. Only if it fits into `room`. */
@@ -226,19 +248,24 @@ static void judge(struct changes *c, uint64_t elapsed_ns)
 	for (size_t i = 0; i < g->targets.n; i++)
 		g->targets.v[i].cost = share(g->targets.v[i].cpu_ns - g->targets.v[i].from_ns, elapsed_ns);
 	g->helpless = false;
-	if (c->own_cpu > g->o.cpu_limit)
+	if (c->now_ns < g->starved_ns)
+		relieve(c);
+	else if (c->own_cpu > g->o.cpu_limit)
 		save(c);
 	else if (c->own_cpu < g->o.cpu_limit / 2)
 		spend(c);
 }
 
-void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns,
+void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,
 		   void (*change)(void *ctx, const struct governor_change *c), void *ctx)
 {
-	struct changes c = {g, change, ctx, now_ns, 0, false};
+	struct changes c = {.g = g, .tell = change, .ctx = ctx, .now_ns = now_ns};
 	uint64_t elapsed;
 	bool whole, urgent;
 
+	if (g->window.open && lost > g->last_lost)
+		g->starved_ns = now_ns + GOVERNOR_WINDOW_NS;
+	g->last_lost = lost;
 	if (!g->window.open || now_ns <= g->window.began_ns || own_cpu_ns < g->last_own_ns) {
 		begin_window(g, now_ns, own_cpu_ns);
 		g->last_own_ns = own_cpu_ns;
@@ -248,7 +275,7 @@ void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns,
 	elapsed = now_ns - g->window.began_ns;
 	c.own_cpu = share(own_cpu_ns - g->window.own_ns, elapsed);
 	whole = elapsed >= GOVERNOR_WINDOW_NS;
-	urgent = elapsed >= URGENT_NS && c.own_cpu > URGENT_TIMES * g->o.cpu_limit;
+	urgent = elapsed >= URGENT_NS && (now_ns < g->starved_ns || c.own_cpu > URGENT_TIMES * g->o.cpu_limit);
 	if (!whole && !urgent)
 		return;
 	g->own_cpu = c.own_cpu;
@@ -260,7 +287,11 @@ struct governor_state governor_state(const struct governor *g)
 {
 	struct governor_state s = {.own_cpu = g->own_cpu, .targets = g->targets.n, .helpless = g->helpless};
 
-	for (size_t i = 0; i < g->targets.n; i++)
-		s.lowered += g->targets.v[i].divisor > g->targets.v[i].wanted;
+	for (size_t i = 0; i < g->targets.n; i++) {
+		bool lowered = g->targets.v[i].divisor > g->targets.v[i].wanted;
+
+		s.lowered += lowered;
+		s.starved += lowered && g->targets.v[i].lost;
+	}
 	return s;
 }

@@ -13,7 +13,10 @@
  *   above the limit                the costliest targets get twice their divisor, until what is left is 4/5 of the limit
  *   below half of the limit        targets get half their divisor, as long as they are expected to stay below the 4/5
  *   above four times the limit     as above the limit, but after two seconds
+ *   samples were lost              the costliest targets get twice their divisor, until the samples of all are expected to
+ *                                  cost half as much; after two seconds, too
  *
+ * Samples are lost when the daemon gets less of the CPUs than it needs, which its own CPU time does not show.
  * After a change a new window begins, so that each change is judged by itself. A target that has to be lowered again
  * soon after it was raised waits twice as long until it is raised the next time. This is a state machine without
  * clocks, threads and processes.
@@ -32,6 +35,7 @@ struct governor_change {
 	uint64_t target;
 	uint32_t from, to; /* divisors */
 	uint64_t own_cpu; /* CPU time that caused it, in millionths of a core */
+	bool lost; /* it was lowered because samples were lost, and not because of its CPU time; or is raised after that */
 };
 
 struct governor *governor_new(const struct governor_options *o); /* NULL: out of memory */
@@ -56,16 +60,17 @@ void governor_remove(struct governor *g, uint64_t target);
 void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns);
 
 /*
- * To be called about once a second, with the time (CLOCK_MONOTONIC) and the CPU time of all processes of the daemon so
- * far. Calls change() for each divisor to be changed, which must not add or remove targets. If the CPU time is less
+ * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so far,
+ * and the number of samples that were lost so far. Calls change() for each divisor to be changed, which must not add or remove targets. If the CPU time is less
  * than at the last call, a process of the daemon was restarted, and a new window begins.
  */
-void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns,
+void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,
 		   void (*change)(void *ctx, const struct governor_change *c), void *ctx);
 
 struct governor_state {
 	uint64_t own_cpu; /* in millionths of a core, over the last window; 0: no window is complete yet */
 	size_t targets, lowered; /* sampled less often than wanted */
+	size_t starved; /* those of `lowered` for which lost samples are the reason */
 	bool helpless; /* above the limit, and every target that costs anything is at the floor */
 };
 struct governor_state governor_state(const struct governor *g);

@@ -188,7 +188,8 @@ bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot
 	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
 }
 
-bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, bool by_rule)
+bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor,
+		  enum broker_why why)
 {
 	const struct broker_admission m = {.what = BROKER_ADMIT,
 					   .pid = pid,
@@ -196,7 +197,7 @@ bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slo
 					   .divisor = divisor,
 					   .start_ticks = start_ticks,
 					   .at_ns = clock_monotonic_ns() + NOTICE_NS,
-					   .by_rule = by_rule};
+					   .why = why};
 
 	return j->ready && channel_send(j->admit, &m, sizeof(m), -1) == 0;
 }

@@ -49,8 +49,9 @@ static inline bool joint_runs(const struct joint *j)
 
 /* Has the process sampled under this number, with one in `divisor` of its samples. false: not possible now. */
 bool joint_admit(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, const char *user);
-/* Changes the divisor, after a short time; by_rule: not because of cpu_limit. false: not possible now. */
-bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor, bool by_rule);
+/* Changes the divisor, after a short time. false: not possible now. */
+bool joint_divide(struct joint *j, pid_t pid, uint64_t start_ticks, uint32_t slot, uint32_t divisor,
+		  enum broker_why why);
 void joint_dismiss(struct joint *j, uint32_t slot);
 
 /*

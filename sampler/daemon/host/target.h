@@ -34,7 +34,7 @@ struct target {
 	bool joined; /* it is sampled together with others */
 	int pidfd; /* while joined; otherwise -1 */
 	uint32_t divisor, next; /* while joined: the worker's present one, and the next */
-	bool next_by_rule; /* otherwise by cpu_limit */
+	enum broker_why why; /* what `next` is for */
 	bool left_out;
 };
 

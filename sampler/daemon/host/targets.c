@@ -116,7 +116,7 @@ static void join(struct targets *t, struct target *one)
 	char user[64];
 
 	one->divisor = one->next = targets_begin_govern(t, one);
-	one->next_by_rule = false;
+	one->why = BROKER_WHY_CPU;
 	one->cpu.again_ns = 0;
 	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));

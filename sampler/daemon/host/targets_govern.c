@@ -40,7 +40,7 @@ static void note_change(void *ctx, const struct governor_change *c)
 	for (size_t i = 0; i < t->n; i++)
 		if (t->list[i].joined && t->list[i].slot == c->target) {
 			t->list[i].next = c->to;
-			t->list[i].next_by_rule = false;
+			t->list[i].why = c->lost ? BROKER_WHY_LOST : BROKER_WHY_CPU;
 		}
 }
 
@@ -51,13 +51,14 @@ static double hz_of(const struct targets *t, uint32_t divisor)
 
 static void say_change(const struct targets *t, const struct target *one)
 {
-	if (one->next_by_rule)
+	if (one->why == BROKER_WHY_RULE)
 		log_info("PID %d: for %u Hz, as a rule wants, one in %u samples of %u Hz is taken: %.3g Hz",
 			 (int)one->who.pid, (unsigned)one->how.hz, (unsigned)one->next, (unsigned)t->hz,
 			 hz_of(t, one->next));
 	else
-		log_info("PID %d: one in %u samples is taken instead of one in %u (cpu_limit): %.3g Hz",
-			 (int)one->who.pid, (unsigned)one->next, (unsigned)one->divisor, hz_of(t, one->next));
+		log_info("PID %d: one in %u samples is taken instead of one in %u (%s): %.3g Hz", (int)one->who.pid,
+			 (unsigned)one->next, (unsigned)one->divisor,
+			 one->why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit", hz_of(t, one->next));
 }
 
 /* Once for each target: a change that is announced replaces one that does not hold yet. */
@@ -68,11 +69,10 @@ static void announce_changes(struct targets *t)
 
 		if (!one->joined || one->next == one->divisor ||
 		    !joint_divide(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->next,
-				  one->next_by_rule))
+				  one->why))
 			continue;
 		say_change(t, one);
 		one->divisor = one->next;
-		one->next_by_rule = false;
 	}
 }
 
@@ -86,7 +86,8 @@ void targets_take_hz(struct targets *t, struct target *one, uint32_t hz)
 	next = t->governor ? governor_want(t->governor, one->slot, hz) : 0;
 	if (!next)
 		next = governor_divisor(t->hz, hz);
-	one->next_by_rule = next != one->divisor;
+	if (next != one->divisor)
+		one->why = BROKER_WHY_RULE;
 	one->next = next;
 }
 
@@ -96,7 +97,7 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns)
 
 	if (!t->governor)
 		return;
-	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, note_change, t);
+	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, t->lost.samples, note_change, t);
 	announce_changes(t);
 	if (!was && governor_state(t->governor).helpless)
 		log_warn(
@@ -111,6 +112,7 @@ void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
 
 	*ret = (struct daemon_numbers){
 		.lowered = s.lowered,
+		.starved = s.starved,
 		.own_cpu = s.own_cpu,
 		.cpu_limit = t->cpu_limit,
 		.helpless = s.helpless,

@@ -37,6 +37,7 @@ int answer_status(const struct answer_context *c, const struct query *q, struct 
 	json_member_uint(&j, "names_left_out", c->state->names_left_out);
 	json_member_uint(&j, "jvms", c->state->jvms);
 	json_member_uint(&j, "jvms_lowered", c->state->lowered);
+	json_member_uint(&j, "jvms_starved", c->state->starved);
 	json_member_uint(&j, "jvms_slower", c->state->slower);
 	json_member_uint(&j, "captures", c->state->captures);
 	put_decimal(&j, "cores_used", (double)c->state->own_cpu / MILLIONTHS);
@@ -76,8 +77,9 @@ int answer_metrics(const struct answer_context *c, const struct query *q, struct
 		   "How often a frame or thread was stored without its name, since there was no room for it.",
 		   (double)s->names_left_out);
 	put_metric(out, "jvms", "gauge", "JVMs that are sampled.", (double)s->jvms);
-	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit.",
+	put_metric(out, "jvms_lowered", "gauge", "Of these, sampled less often because of cpu_limit or lost samples.",
 		   (double)s->lowered);
+	put_metric(out, "jvms_starved", "gauge", "Of these, because of lost samples.", (double)s->starved);
 	put_metric(out, "jvms_slower", "gauge", "Of all, sampled less often than the default because a rule says so.",
 		   (double)s->slower);
 	put_metric(out, "captures", "gauge", "Captures that run.", (double)s->captures);

@@ -10,11 +10,12 @@
  */
 struct daemon_numbers {
 	uint64_t jvms; /* that are sampled */
-	uint64_t lowered; /* those that are sampled less often than configured, because of cpu_limit */
+	uint64_t lowered; /* those that are sampled less often than configured: for cpu_limit, or after losses */
 	uint64_t slower; /* those that are configured to be sampled less often than the default */
 	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, averaged over 10 s */
 	uint64_t helpless; /* 1: above the limit, although no target can be sampled less often */
 	uint64_t captures; /* that run */
+	uint64_t starved; /* those of `lowered` for which lost samples are the reason */
 	uint64_t lost_samples, lost_records, ended_samples, late_samples; /* as in struct crowd_lost; since the start */
 };
 
@@ -22,7 +23,7 @@ struct daemon_numbers {
 struct daemon_state {
 	_Atomic uint64_t names_left_out;
 	_Atomic uint64_t jvms, lowered, slower, own_cpu, cpu_limit, helpless, captures;
-	_Atomic uint64_t lost_samples, lost_records, ended_samples, late_samples;
+	_Atomic uint64_t starved, lost_samples, lost_records, ended_samples, late_samples;
 };
 
 static inline void daemon_state_set(struct daemon_state *s, const struct daemon_numbers *n)
@@ -34,6 +35,7 @@ static inline void daemon_state_set(struct daemon_state *s, const struct daemon_
 	atomic_store(&s->cpu_limit, n->cpu_limit);
 	atomic_store(&s->helpless, n->helpless);
 	atomic_store(&s->captures, n->captures);
+	atomic_store(&s->starved, n->starved);
 	atomic_store(&s->lost_samples, n->lost_samples);
 	atomic_store(&s->lost_records, n->lost_records);
 	atomic_store(&s->ended_samples, n->ended_samples);

@@ -198,8 +198,9 @@ static void tell_divisor(struct crowd *c, const struct member *m, uint32_t befor
 {
 	char text[100];
 
-	snprintf(text, sizeof(text), "sampled %.3g times per second of CPU time instead of %.3g (cpu_limit)",
-		 hz_of(c, m->divisor), hz_of(c, before));
+	snprintf(text, sizeof(text), "sampled %.3g times per second of CPU time instead of %.3g (%s)",
+		 hz_of(c, m->divisor), hz_of(c, before),
+		 m->change_why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit");
 	if (m->w.introduced)
 		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
 }
@@ -212,7 +213,7 @@ static void change_divisor(struct crowd *c, struct member *m)
 	m->next_divisor = 0;
 	m->mixed = true;
 	session_hosted_period(m->session, period_of(c, m->divisor));
-	if (!m->change_by_rule)
+	if (m->change_why != BROKER_WHY_RULE)
 		tell_divisor(c, m, before);
 }
 
@@ -226,7 +227,7 @@ void member_announce_divisor(struct crowd *c, struct member *m, const struct bro
 		change_divisor(c, m);
 	m->next_divisor = a->divisor;
 	m->change_ns = a->at_ns;
-	m->change_by_rule = a->by_rule;
+	m->change_why = a->why;
 }
 
 uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)

@@ -21,7 +21,7 @@ struct member {
 	uint32_t slot, divisor;
 	uint32_t next_divisor; /* of samples from change_ns on (CLOCK_MONOTONIC); 0: as before */
 	uint64_t change_ns;
-	bool change_by_rule; /* otherwise by cpu_limit */
+	uint32_t change_why; /* enum broker_why */
 	uint64_t cost_ns, cost_told_ns; /* CPU time spent on it; the part that was reported to the first process */
 	bool identified, over;
 	bool mixed; /* samples of this step have different periods */

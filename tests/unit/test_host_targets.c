@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "sampler/daemon/host/target.h"
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
+#include "sampler/rights/descriptors.h"
 #include "symbolizer/base/budget.h"
 #include "symbolizer/base/channel.h"
 #include "symbolizer/base/clock.h"
@@ -482,6 +484,101 @@ static void runnable_and_sleeping_processes_are_told_apart(void **state)
 	waitpid(sleeps, NULL, 0);
 }
 
+/* --- ends --- */
+
+static void open_targets(struct targets *t)
+{
+	*t = (struct targets){.rules = rules_new(), .hz = 49, .feed = no_keeper, .again = look_again};
+	log_set_level(LOG_LEVEL_QUIET);
+	assert_int_equal(targets_init(t, NULL), 0);
+	t->joint.refused = true;
+}
+
+static pid_t found_child(struct targets *t)
+{
+	pid_t child = idle_child(false);
+	uint64_t ticks;
+
+	assert_int_equal(proc_started(child, &ticks), 0);
+	assert_true(targets_found(t, &(struct scan_found){child, ticks, getuid(), false}));
+	return child;
+}
+
+static int poll_targets(const struct targets *t, int ms)
+{
+	struct pollfd p[TARGETS_FDS];
+
+	targets_poll(t, p);
+	return poll(p, TARGETS_FDS, ms);
+}
+
+static void end(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(signal_that_ended(child), SIGKILL);
+}
+
+/* It wakes the daemon, but only once, although the target stays until the process that samples it has ended. */
+static void an_end_is_noticed_at_once(void **state)
+{
+	struct targets t;
+	pid_t child;
+
+	(void)state;
+	open_targets(&t);
+	child = found_child(&t);
+	targets_turn(&t);
+	assert_true(t.n == 1 && poll_targets(&t, 0) == 0);
+	t.list[0].cpu.pid = WORKER;
+	end(child);
+	assert_int_equal(poll_targets(&t, 10000), 1);
+	targets_turn(&t);
+	assert_true(t.n == 1 && poll_targets(&t, 0) == 0);
+	assert_true(targets_ended(&t, WORKER, WATCH_ENDED << 8));
+	targets_turn(&t);
+	assert_int_equal(t.n, 0);
+	/* What is found in its place is another one. */
+	child = found_child(&t);
+	targets_turn(&t);
+	assert_int_equal(t.n, 1);
+	end(child);
+	done(&t);
+}
+
+/* Some descriptors stay free, so that processes can be started and looked at. Ends of targets without one are noticed, too. */
+static void descriptors_are_left(void **state)
+{
+	struct rlimit before, few;
+	pid_t children[20];
+	struct targets t;
+	size_t without = 0;
+	int next;
+
+	(void)state;
+	open_targets(&t);
+	next = dup(STDIN_FILENO);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){(rlim_t)next + 24, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (size_t i = 0; i < 20; i++)
+		children[i] = found_child(&t);
+	targets_turn(&t);
+	assert_int_equal(t.n, 20);
+	for (size_t i = 0; i < t.n; i++)
+		without += t.list[i].pidfd < 0;
+	assert_in_range(without, 1, 19);
+	assert_int_equal(descriptors_check(NULL), 0);
+	for (size_t i = 0; i < 20; i++)
+		end(children[i]);
+	targets_turn(&t);
+	assert_int_equal(t.n, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	done(&t);
+}
+
+/* --- processes that are stuck --- */
+
 /* Both kinds of process: the one for CPU time, and the one for waiting threads. */
 static void a_stuck_process_is_killed(void **state)
 {
@@ -762,6 +859,8 @@ int main(void)
 		cmocka_unit_test(a_wait_ends_now_at_the_latest),
 		cmocka_unit_test(who_runs_for_too_long_is_stuck),
 		cmocka_unit_test(runnable_and_sleeping_processes_are_told_apart),
+		cmocka_unit_test(an_end_is_noticed_at_once),
+		cmocka_unit_test(descriptors_are_left),
 		cmocka_unit_test(a_stuck_process_is_killed),
 		cmocka_unit_test(a_stuck_capture_is_killed),
 		cmocka_unit_test(a_reload_ends_it),

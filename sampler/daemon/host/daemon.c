@@ -18,6 +18,7 @@
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/service/notify.h"
+#include "sampler/rights/descriptors.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -151,6 +152,7 @@ static int begin(struct daemon *d, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "the configuration cannot be used");
+	descriptors_raise(); /* each target takes one */
 	if (log_limit_set(MESSAGES_AT_ONCE, MESSAGE_NS) < 0)
 		log_warn("messages have no limit: out of memory");
 	r = targets_init(&d->targets, err);
@@ -310,15 +312,15 @@ static void turn(struct daemon *d)
 
 static void loop(struct daemon *d)
 {
-	struct pollfd p[] = {{.fd = d->signals, .events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+	struct pollfd p[2 + TARGETS_FDS] = {{.fd = d->signals, .events = POLLIN}};
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
 		uint64_t now = clock_monotonic_ns(), next = d->scan_ns < d->govern_ns ? d->scan_ns : d->govern_ns;
 
-		p[1].fd = targets_fd(&d->targets);
-		p[2].fd = d->keeping.control;
-		poll(p, 3, next > now ? (int)((next - now) / 1000000) + 1 : 0);
+		p[1] = (struct pollfd){.fd = d->keeping.control, .events = POLLIN};
+		targets_poll(&d->targets, p + 2);
+		poll(p, sizeof(p) / sizeof(p[0]), next > now ? (int)((next - now) / 1000000) + 1 : 0);
 		take_signals(d);
 		if (!d->stop)
 			turn(d);
@@ -330,6 +332,7 @@ int daemon_run(const struct daemon_options *o, struct err *err)
 	struct daemon d = {.o = o,
 			   .signals = -1,
 			   .notify = {.fd = -1},
+			   .targets = {.ends = -1, .joint = {.admit = -1, .report = -1}},
 			   .keeping = {.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1}}};
 	int r = begin(&d, err);
 

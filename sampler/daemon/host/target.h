@@ -32,7 +32,8 @@ struct target {
 	bool alone; /* it should have a process of its own, whatever the rules say */
 	bool alone_by_rule; /* the same, because of a rule */
 	bool joined; /* it is sampled together with others */
-	int pidfd; /* while joined; otherwise -1 */
+	int pidfd; /* -1: the kernel has none, or there are too many descriptors */
+	bool ended; /* pidfd has shown that */
 	uint32_t divisor, next; /* while joined: the worker's present one, and the next */
 	enum broker_why why; /* what `next` is for */
 	bool left_out;
@@ -44,6 +45,14 @@ static inline struct quarantine_who target_blamed(const struct target *one)
 }
 
 bool targets_room(struct targets *t, const struct scan_found *f); /* for one more; logs if there is none */
+
+/* targets_ends.c: which targets have ended */
+int targets_open_ends(struct targets *t, struct err *err);
+void targets_close_ends(struct targets *t);
+void targets_watch_end(struct targets *t, struct target *one); /* of a new one; only once */
+void targets_forget_end(const struct targets *t, struct target *one);
+void targets_take_ends(struct targets *t); /* to be called before targets_has_ended() */
+bool targets_has_ended(const struct target *one);
 
 /* targets_own.c */
 void targets_start_own(struct targets *t, struct target *one);

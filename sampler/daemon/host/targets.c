@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/daemon/governor/governor.h"
@@ -51,6 +50,9 @@ static void read_host(struct targets *t)
 
 int targets_init(struct targets *t, struct err *err)
 {
+	int r;
+
+	t->ends = -1;
 	t->list = calloc(TARGETS_MAX, sizeof(*t->list));
 	t->quarantine = quarantine_new();
 	t->wall_quarantine = quarantine_new();
@@ -58,7 +60,8 @@ int targets_init(struct targets *t, struct err *err)
 	if (!t->list || !t->quarantine || !t->wall_quarantine || !t->own)
 		return err_set(err, -ENOMEM, "out of memory");
 	read_host(t);
-	return joint_init(&t->joint, err);
+	r = targets_open_ends(t, err);
+	return r < 0 ? r : joint_init(&t->joint, err);
 }
 
 void targets_done(struct targets *t)
@@ -67,8 +70,7 @@ void targets_done(struct targets *t)
 	quarantine_free(t->quarantine);
 	quarantine_free(t->wall_quarantine);
 	governor_free(t->governor);
-	for (size_t i = 0; i < t->n; i++)
-		close_at_exit(&t->list[i].pidfd);
+	targets_close_ends(t);
 	free(t->list);
 	joint_done(&t->joint);
 }
@@ -83,6 +85,7 @@ static struct target *find(const struct targets *t, const struct scan_found *f)
 
 static struct target *add(struct targets *t, const struct scan_found *f)
 {
+	struct target *one;
 	size_t slot = 0;
 
 	if (!targets_room(t, f))
@@ -90,15 +93,17 @@ static struct target *add(struct targets *t, const struct scan_found *f)
 	while (t->slots[slot / 64] >> slot % 64 & 1)
 		slot++;
 	t->slots[slot / 64] |= UINT64_C(1) << slot % 64;
-	t->list[t->n] = (struct target){.who = *f, .slot = slot, .how.hz = t->hz, .pidfd = -1};
-	return &t->list[t->n++];
+	one = &t->list[t->n++];
+	*one = (struct target){.who = *f, .slot = slot, .how.hz = t->hz};
+	targets_watch_end(t, one);
+	return one;
 }
 
 static void drop(struct targets *t, size_t i)
 {
 	size_t slot = t->list[i].slot;
 
-	close_at_exit(&t->list[i].pidfd);
+	targets_forget_end(t, &t->list[i]);
 	t->slots[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 	t->list[i] = t->list[--t->n];
 }
@@ -110,7 +115,6 @@ static bool is_for_joint(const struct targets *t, const struct target *one)
 	return !one->alone && !one->alone_by_rule && !t->isolate && !t->joint.refused;
 }
 
-/* The process is the one that was found: what it is checked against is the same as in the broker. */
 static void join(struct targets *t, struct target *one)
 {
 	char user[64];
@@ -118,16 +122,11 @@ static void join(struct targets *t, struct target *one)
 	one->divisor = one->next = targets_begin_govern(t, one);
 	one->why = BROKER_WHY_CPU;
 	one->cpu.again_ns = 0;
-	one->pidfd = (int)syscall(SYS_pidfd_open, one->who.pid, 0);
 	user_name(one->who.uid, user, sizeof(user));
-	one->joined =
-		one->pidfd >= 0 && proc_is_there(one->who.pid, one->who.start_ticks) &&
-		joint_admit(&t->joint, one->who.pid, one->who.start_ticks, (uint32_t)one->slot, one->divisor, user);
-	if (one->joined)
-		return;
-	targets_ungovern(t, one);
-	close_at_exit(&one->pidfd);
-	one->pidfd = -1;
+	one->joined = !targets_has_ended(one) && joint_admit(&t->joint, one->who.pid, one->who.start_ticks,
+							     (uint32_t)one->slot, one->divisor, user);
+	if (!one->joined)
+		targets_ungovern(t, one);
 }
 
 static void leave(struct targets *t, struct target *one)
@@ -136,7 +135,6 @@ static void leave(struct targets *t, struct target *one)
 		return;
 	joint_dismiss(&t->joint, (uint32_t)one->slot);
 	targets_ungovern(t, one);
-	close(take_fd(&one->pidfd));
 	one->joined = false;
 }
 
@@ -210,7 +208,6 @@ static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
 			continue;
 		one->joined = false;
 		targets_ungovern(t, one);
-		close(take_fd(&one->pidfd));
 		if ((int)one->slot != blamed_slot)
 			continue;
 		quarantine_blame(t->quarantine, &who, now);
@@ -233,13 +230,6 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 }
 
 /* --- turns --- */
-
-static bool has_ended(const struct target *one)
-{
-	struct pollfd p = {.fd = one->pidfd, .events = POLLIN};
-
-	return one->joined ? poll(&p, 1, 0) == 1 : !proc_is_there(one->who.pid, one->who.start_ticks);
-}
 
 static struct target *of_slot(const struct targets *t, const struct crowd_report *r)
 {
@@ -353,6 +343,7 @@ void targets_turn(struct targets *t)
 	uint64_t now = clock_monotonic_ns();
 
 	turn_joint(t);
+	targets_take_ends(t);
 	for (size_t i = t->n; i-- > 0;) {
 		struct target *one = &t->list[i];
 		const struct quarantine_who who = target_blamed(one);
@@ -360,7 +351,7 @@ void targets_turn(struct targets *t)
 		targets_turn_wall(t, one, now);
 		if (one->cpu.pid)
 			continue;
-		if (one->replaced || has_ended(one))
+		if (one->replaced || targets_has_ended(one))
 			let_go(t, i, now);
 		else if (!one->joined && !one->left_out && now >= one->cpu.again_ns &&
 			 !quarantine_left_ns(t->quarantine, &who, now))
@@ -368,9 +359,10 @@ void targets_turn(struct targets *t)
 	}
 }
 
-int targets_fd(const struct targets *t)
+void targets_poll(const struct targets *t, struct pollfd ret[TARGETS_FDS])
 {
-	return t->joint.report;
+	ret[0] = (struct pollfd){.fd = t->joint.report, .events = POLLIN};
+	ret[1] = (struct pollfd){.fd = t->ends, .events = POLLIN};
 }
 
 void targets_configured(struct targets *t)

@@ -1,6 +1,7 @@
 #ifndef JS_HOST_TARGETS_H
 #define JS_HOST_TARGETS_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct targets {
 	bool isolate; /* each has a worker of its own */
 	struct joint joint;
 	struct crowd_lost lost; /* by all processes that have sampled targets together */
+	int ends; /* epoll(7): the pidfds of all targets; data: the slot */
 	/* Passes the socket of a new worker to the keeper. capture: for which one; 0: the history. 0 or -errno. */
 	int (*feed)(void *ctx, uint64_t capture, int socket);
 	/*
@@ -68,7 +70,9 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns);
 /* How many targets are sampled, and the state of the governor. */
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
 bool targets_governed(const struct targets *t); /* there is something to govern */
-int targets_fd(const struct targets *t); /* readable when targets_turn() has something to do; -1: none */
+enum { TARGETS_FDS = 2 };
+void targets_poll(const struct targets *t,
+		  struct pollfd ret[TARGETS_FDS]); /* for when targets_turn() has something to do */
 /* hz, rules or isolate have changed: all processes that sample are started anew. */
 void targets_configured(struct targets *t);
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */

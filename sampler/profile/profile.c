@@ -327,6 +327,11 @@ const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid)
 	return thread_names_get(&p->names, pid, tid);
 }
 
+size_t profile_named_threads(const struct profile *p)
+{
+	return p->names.list.n;
+}
+
 struct profile_totals profile_totals(const struct profile *p)
 {
 	struct profile_totals t = p->totals;

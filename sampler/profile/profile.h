@@ -89,6 +89,7 @@ void profile_set_elsewhere(struct profile *p, uint64_t bytes);
 /* Sets the name of a thread; the last one is kept, even for threads without samples. */
 void profile_set_thread_name(struct profile *p, pid_t pid, pid_t tid, const char *name);
 const char *profile_thread_name(const struct profile *p, pid_t pid, pid_t tid); /* NULL: none */
+size_t profile_named_threads(const struct profile *p); /* how many have a name */
 
 struct profile_totals {
 	uint64_t samples, weight;

@@ -89,6 +89,11 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
  * samples (not from a part); not with children or a snapshot. On failure, nothing changes.
  */
 int session_take(struct session *s, struct named_profile **ret, struct err *err);
+/*
+ * The same, but only if nothing was counted, which costs almost nothing then: most steps of a JVM that does nothing are
+ * like that. false: call session_take().
+ */
+bool session_take_nothing(struct session *s);
 /* The JVM (hotspot.h), to be used in the same thread; NULL: it is not a JVM, or cannot be read yet. */
 struct hotspot *session_hotspot(struct session *s);
 /* The same, but looks for it first: a target that has no samples is not looked at otherwise. Between two samples. */

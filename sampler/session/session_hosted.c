@@ -244,6 +244,11 @@ void session_hosted_period(struct session *s, uint64_t period_ns)
 	s->o.engine_options.period = period_ns;
 }
 
+int session_hosted_pidfd(const struct session *s)
+{
+	return proc_pidfd(s->proc);
+}
+
 bool session_hosted_gone(struct session *s)
 {
 	return !proc_alive(s->proc);

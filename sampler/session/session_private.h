@@ -72,6 +72,7 @@ struct session {
 		uint64_t ns, realtime_ns; /* 0: there was none */
 		uint64_t lost;
 		struct profile_totals totals;
+		size_t named_threads; /* in the profile that began then */
 	} taken;
 	bool before_exec; /* launched command, not executed yet: see session_options.launched */
 	bool executed; /* another program, which is not sampled */

@@ -57,32 +57,34 @@ static int name_all(struct session *s, struct named_builder *b)
 }
 
 /* One hundredth of the time that has passed is for following code, and as much for other names. */
-static void grant_time(const struct session *s, const struct session_summary *now)
+static void grant_time(const struct session *s, uint64_t now_ns)
 {
 	uint64_t from_ns = s->taken.ns ? s->taken.ns : s->started_ns;
-	uint64_t ns = (s->started_ns + now->elapsed_ns - from_ns) / 100;
+	uint64_t ns = (now_ns - from_ns) / 100;
 
 	if (s->readers->attribution)
 		attribution_grant(s->readers->attribution, ns);
 	budget_grant(s->files, ns, READERS_FILES_NS);
 }
 
-static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now,
-			       uint64_t realtime_ns)
+static void begin_next_step(struct session *s, uint64_t now_ns, uint64_t realtime_ns)
 {
-	grant_time(s, now);
-	s->taken = (struct session_taken){
-		.ns = s->started_ns + now->elapsed_ns,
-		.realtime_ns = realtime_ns,
-		.lost = now->engine.lost,
-		.totals = now->totals,
-	};
+	grant_time(s, now_ns);
+	s->taken.ns = now_ns;
+	s->taken.realtime_ns = realtime_ns;
+	s->sliced_from_ns = 0; /* from now on */
+}
+
+static void begin_next_profile(struct session *s, struct profile *fresh, const struct session_summary *now)
+{
+	s->taken.lost = now->engine.lost;
+	s->taken.totals = now->totals;
 	for (size_t i = 0; i < s->epochs.n; i++)
 		named_profile_free(s->epochs.v[i]);
 	s->epochs.n = 0;
 	parts_call(&s->parts, renewed, s->profile, fresh);
 	session_replace_profile(s, fresh);
-	s->sliced_from_ns = 0; /* from now on */
+	s->taken.named_threads = profile_named_threads(fresh);
 }
 
 int session_take(struct session *s, struct named_profile **ret, struct err *err)
@@ -105,7 +107,18 @@ int session_take(struct session *s, struct named_profile **ret, struct err *err)
 		profile_free(fresh);
 		return err_set(err, -ENOMEM, "out of memory while naming the stacks");
 	}
-	begin_next_profile(s, fresh, &now, realtime_ns);
+	begin_next_profile(s, fresh, &now);
+	begin_next_step(s, s->started_ns + now.elapsed_ns, realtime_ns);
 	*ret = np;
 	return 0;
+}
+
+/* Names of threads that have ended stay in a profile until the next one begins. */
+bool session_take_nothing(struct session *s)
+{
+	if (profile_sample_count(s->profile) || s->epochs.n ||
+	    profile_named_threads(s->profile) != s->taken.named_threads)
+		return false;
+	begin_next_step(s, s->ended_ns ? s->ended_ns : clock_monotonic_ns(), clock_realtime_ns());
+	return true;
 }

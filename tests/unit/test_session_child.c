@@ -248,6 +248,37 @@ static void test_taken_one_after_the_other(void **state)
 	close_child();
 }
 
+/* A step without samples takes no profile, and is no part of the next one. New names are left behind in the end. */
+static void test_nothing_is_taken(void **state)
+{
+	struct named_profile *np;
+	uint64_t before_ns;
+
+	(void)state;
+	open_child(false);
+	assert_true(session_take_nothing(child));
+	before_ns = child->taken.ns;
+	usleep(2000);
+	assert_true(session_take_nothing(child));
+	assert_true(child->taken.ns >= before_ns + 2 * MS);
+	before_ns = clock_realtime_ns();
+	assert_true(session_take_nothing(child));
+	sample(10 * MS);
+	assert_false(session_take_nothing(child));
+	assert_int_equal(session_take(child, &np, NULL), 0);
+	assert_int_equal(samples_of(np), 1);
+	assert_true(np->meta.start_realtime_ns >= before_ns && np->meta.duration_ns < 50 * S);
+	named_profile_free(np);
+	assert_true(session_take_nothing(child));
+	profile_set_thread_name(child->profile, child->pid, child->pid + 1, "worker-2");
+	assert_false(session_take_nothing(child));
+	assert_int_equal(session_take(child, &np, NULL), 0);
+	named_profile_free(np);
+	assert_null(profile_thread_name(child->profile, child->pid, child->pid + 1)); /* no such thread had a sample */
+	assert_true(session_take_nothing(child));
+	close_child();
+}
+
 /* As in a container. For good, so this test is the last one. */
 static void refuse_perf(void)
 {
@@ -299,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_time_without_samples_of_a_process_that_is_gone),
 		cmocka_unit_test(test_nothing_is_missing_where_that_is_not_known),
 		cmocka_unit_test(test_taken_one_after_the_other),
+		cmocka_unit_test(test_nothing_is_taken),
 		cmocka_unit_test(test_a_number_is_given_again),
 		cmocka_unit_test(test_not_followed_where_perf_is_refused),
 	};

@@ -109,18 +109,12 @@ static void look(struct crowd *c, uint64_t now_ns)
 		return;
 	c->look_ns = now_ns + SECOND_NS;
 	c->mapped = 0;
+	members_end_gone(c);
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];
 
-		if (session_hosted_gone(m->session)) {
-			crowd_report(c, m, CROWD_GONE);
-			member_end(c, m);
-			continue;
-		}
-		crowd_work_on(c, m);
-		if (!m->over && !m->identified && !who_look(&m->w.who, m->w.pid, m->session))
-			member_identify(c, m);
-		crowd_work_on(c, NULL);
+		if (!m->over && !m->identified)
+			member_look(c, m);
 		(void)member_divisor_at(c, m,
 					now_ns - QUEUED_NS); /* if it has no samples; those in the queue are younger */
 		member_tell_cost(c, m);
@@ -134,10 +128,13 @@ static void look(struct crowd *c, uint64_t now_ns)
 	feed_out_say_dropped(&c->out, FEED_TARGETS_MAX);
 }
 
-static uint64_t end_steps(struct crowd *c)
+/* Returns after what time to call it again. */
+static uint64_t end_steps(struct crowd *c, uint64_t now_ns)
 {
-	uint64_t now = clock_realtime_ns(), next = now + SECOND_NS;
+	uint64_t now = clock_realtime_ns(), next = now + SECOND_NS, pause_ns;
 
+	if (now_ns < c->steps_ns)
+		return c->steps_ns - now_ns;
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];
 
@@ -149,7 +146,9 @@ static uint64_t end_steps(struct crowd *c)
 			next = m->w.next_ns;
 	}
 	crowd_work_on(c, NULL);
-	return next > now ? next - now : 0;
+	pause_ns = next > now ? next - now : 0;
+	c->steps_ns = now_ns + pause_ns;
+	return pause_ns;
 }
 
 /* Kept until another target's sample or on_idle(): each change costs a system call. */
@@ -176,7 +175,7 @@ static uint64_t on_turn(void *ctx)
 	on_idle(c);
 	take_admissions(c);
 	look(c, now);
-	pause_ns = end_steps(c);
+	pause_ns = end_steps(c, now);
 	r = feed_out_send(&c->out);
 	if (r < 0) {
 		c->status = WATCH_NO_KEEPER;

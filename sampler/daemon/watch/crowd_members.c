@@ -1,6 +1,7 @@
 #include "sampler/daemon/watch/crowd_members.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,8 @@ static void tell_doubtful(struct crowd *c, struct member *m)
 
 /* --- who they are --- */
 
-bool member_identify(struct crowd *c, struct member *m)
+/* false: it should not be sampled here; it is marked as over. */
+static bool identify(struct crowd *c, struct member *m)
 {
 	const struct watch_how how = {.hz = c->o->hz};
 	struct watch_how wanted = how;
@@ -121,6 +123,16 @@ bool member_identify(struct crowd *c, struct member *m)
 	return m->w.introduced;
 }
 
+void member_look(struct crowd *c, struct member *m)
+{
+	crowd_work_on(c, m);
+	if (!who_look(&m->w.who, m->w.pid, m->session))
+		identify(c, m);
+	crowd_work_on(c, NULL);
+}
+
+/* --- steps --- */
+
 /*
  * Frames of virtual threads, and the rest of very deep stacks, have to be read while the thread waits, which takes events
  * of its own. What else makes stacks incomplete, such as code that was freed, is not better there.
@@ -139,17 +151,13 @@ static bool is_for_itself(const struct member *m, const struct named_meta *meta,
 	return alone;
 }
 
-void member_end_step(struct crowd *c, struct member *m)
+static void send_samples(struct crowd *c, struct member *m)
 {
 	struct named_profile *np;
 	struct err err = {0};
 	bool alone = false;
-	int r;
+	int r = session_take(m->session, &np, &err);
 
-	crowd_work_on(c, m);
-	if (!member_identify(c, m))
-		return;
-	r = session_take(m->session, &np, &err);
 	if (r == 0) {
 		alone = is_for_itself(m, &np->meta, session_hosted_cut(m->session));
 		if (m->mixed)
@@ -159,11 +167,20 @@ void member_end_step(struct crowd *c, struct member *m)
 	}
 	if (r < 0)
 		watched_say_lost(&m->w, r, &err);
-	m->mixed = false;
-	tell_doubtful(c, m);
 	if (alone && !m->over)
 		crowd_report(c, m, CROWD_ALONE);
 	m->over |= alone;
+}
+
+void member_end_step(struct crowd *c, struct member *m)
+{
+	crowd_work_on(c, m);
+	if (!identify(c, m))
+		return;
+	if (!session_take_nothing(m->session))
+		send_samples(c, m);
+	m->mixed = false;
+	tell_doubtful(c, m);
 }
 
 void member_end(struct crowd *c, struct member *m)
@@ -177,6 +194,26 @@ void member_end(struct crowd *c, struct member *m)
 	watched_gone(&m->w);
 	forget(c, m);
 	crowd_work_on(c, NULL);
+}
+
+/* One system call for all of them, every second. */
+void members_end_gone(struct crowd *c)
+{
+	struct pollfd p[CROWD_MAX];
+	uint32_t n = c->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = (struct pollfd){.fd = session_hosted_pidfd(c->by_slot[c->slots[i]]->session), .events = POLLIN};
+	poll(p, n, 0);
+	/* Backwards, because the last one takes the place of one that has ended. */
+	for (uint32_t i = n; i-- > 0;) {
+		struct member *m = c->by_slot[c->slots[i]];
+
+		if (p[i].fd < 0 ? !session_hosted_gone(m->session) : !p[i].revents)
+			continue;
+		crowd_report(c, m, CROWD_GONE);
+		member_end(c, m);
+	}
 }
 
 void member_tell_cost(const struct crowd *c, struct member *m)

@@ -16,6 +16,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define STEP_NS (STORE_STEP_S * SECOND_NS)
 
+enum { ENDS = 10 }; /* of steps, within a second */
+
 /* --- who it is --- */
 
 /* Labels of the rule come first: the reader takes the first of each key. */
@@ -108,10 +110,13 @@ void watched_say_lost(const struct watched *w, int r, const struct err *err)
 	log_warn("PID %d: a step is lost: %s", (int)w->pid, err->msg[0] ? err->msg : strerror(-r));
 }
 
-/* Spreads the ends of steps, so that targets do not all end theirs at the same moment. */
+/*
+ * Spreads the ends of steps, so that targets do not all end theirs at the same moment, but few enough moments that
+ * hundreds of idle targets do not wake this process for each of them.
+ */
 void watched_begin_steps(struct watched *w, uint64_t now_ns)
 {
-	uint64_t late = (uint64_t)w->pid * 7919 % 1000 * (SECOND_NS / 1000);
+	uint64_t late = (uint64_t)w->pid * 7919 % ENDS * (SECOND_NS / ENDS);
 
 	w->next_ns = (now_ns / STEP_NS + 1) * STEP_NS + late;
 }

@@ -103,6 +103,7 @@ static int open_parts(struct session *s, struct readers_shared *shared, struct e
 	    !parts_add(&s->parts, &compile_watch_part, compile_watch_new(s->started_ns, COMPILE_READ_SPARING)))
 		return err_set(err, -ENOMEM, "out of memory");
 	threads_rename_every(s->threads, RENAME_NS);
+	threads_told(s->threads);
 	r = readers_open(s->proc, session_unwinder_options(s), s->files, NULL, &s->readers, err);
 	if (r < 0)
 		return r;

@@ -1,5 +1,6 @@
 #include "sampler/session/parts/threads.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct known_thread {
 	uint64_t named_ns; /* 0: never */
 	uint64_t pause_ns; /* until it is named again */
 	bool java_name;
+	char comm[16]; /* the kernel's name, TASK_COMM_LEN in linux/sched.h; "": not known */
 };
 
 struct threads {
@@ -32,6 +34,7 @@ struct threads {
 	pid_t pid;
 	bool same_ns;
 	uint64_t rename_ns;
+	bool told; /* threads_told() */
 	struct tid_map by_tid; /* struct known_thread */
 	struct known_thread *last;
 };
@@ -111,16 +114,19 @@ static void set_kernel_name(struct threads *t, pid_t tid, int32_t ns_tid, const 
 		profile_set_thread_name(p, t->pid, tid, is_whole ? whole : comm);
 }
 
+static bool find_comm(const struct threads *t, struct known_thread *th)
+{
+	return (t->told && th->comm[0]) || proc_comm(t->proc, tid_map_tid(th), th->comm, sizeof(th->comm)) == 0;
+}
+
 static void set_name(struct threads *t, struct known_thread *th, struct hotspot *hs, struct profile *p)
 {
-	char comm[64];
-
 	if (!t->proc)
 		return;
 	if (set_java_name(t, th, hs, p))
 		th->java_name = true;
-	else if (!th->java_name && proc_comm(t->proc, tid_map_tid(th), comm, sizeof(comm)) == 0)
-		set_kernel_name(t, tid_map_tid(th), th->ns_tid, comm, hs, p);
+	else if (!th->java_name && find_comm(t, th))
+		set_kernel_name(t, tid_map_tid(th), th->ns_tid, th->comm, hs, p);
 }
 
 static void name_again(struct threads *t, struct known_thread *th, uint64_t now_ns, struct hotspot *hs,
@@ -156,6 +162,8 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot
 {
 	struct known_thread *th = thread_find(t, tid);
 
+	if (th)
+		snprintf(th->comm, sizeof(th->comm), "%s", comm);
 	if (th && th->java_name)
 		return;
 	set_kernel_name(t, tid, th ? th->ns_tid : find_ns_tid(t, tid), comm, hs, p);
@@ -181,6 +189,11 @@ void threads_add_recorded(struct threads *t, pid_t tid, int32_t ns_tid, const ch
 void threads_rename_every(struct threads *t, uint64_t ns)
 {
 	t->rename_ns = ns;
+}
+
+void threads_told(struct threads *t)
+{
+	t->told = true;
 }
 
 void threads_rename(struct threads *t, pid_t tid)

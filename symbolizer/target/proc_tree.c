@@ -154,6 +154,7 @@ int proc_entries(struct proc_entry **ret, size_t *ret_n)
 {
 	VEC(struct proc_entry) found = {0};
 	DIR *d = opendir("/proc");
+	pid_t self = getpid();
 	bool ok = true;
 
 	if (!d)
@@ -161,7 +162,7 @@ int proc_entries(struct proc_entry **ret, size_t *ret_n)
 	for (struct dirent *e; ok && (e = readdir(d));) {
 		pid_t pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
 
-		ok = pid <= 0 || pid == getpid() || vec_push(&found, ((struct proc_entry){pid, e->d_ino}));
+		ok = pid <= 0 || pid == self || vec_push(&found, ((struct proc_entry){pid, e->d_ino}));
 	}
 	closedir(d);
 	if (!ok) {

@@ -5,7 +5,7 @@
 /* Stuck: no CPU time for IDLE_NS, or busy for BUSY_NS, which no piece of work takes (readers.h). */
 #define IDLE_NS UINT64_C(20000000000)
 #define BUSY_NS UINT64_C(120000000000)
-#define LOOK_NS UINT64_C(1000000000) /* of a process that gets on, how often its CPU time is read */
+#define LOOK_NS UINT64_C(1000000000) /* of a process that gets on with its work, how often its CPU time is read */
 
 void stuck_begin(struct stuck *s, uint64_t now_ns)
 {
@@ -67,7 +67,7 @@ bool stuck_look(struct stuck *s, pid_t pid, bool at_work, uint64_t done, uint64_
 {
 	struct stuck_seen now = {.now_ns = now_ns};
 
-	if (now_ns - s->looked_ns < LOOK_NS && gets_on(s, at_work, done, now_ns))
+	if ((!at_work || now_ns - s->looked_ns < LOOK_NS) && gets_on(s, at_work, done, now_ns))
 		return false;
 	look(pid, &now.cpu_ns, &now.runnable);
 	return stuck_judge(s, at_work, done, &now);

@@ -111,7 +111,7 @@ static void a_flood_does_not_delay_others(void **state)
 		wait_for_start(o.flood[i]);
 	wait_for_start(o.other);
 	for (int i = 0; i < 10 && !o.found; i++)
-		assert_int_equal(scan_turn(s, found, &o, NULL), 0);
+		assert_true(scan_turn(s, found, &o, NULL) >= 0);
 	assert_true(o.found);
 	assert_in_range(o.before, 0, 1);
 	for (int i = 0; i < FLOOD; i++)
@@ -141,7 +141,7 @@ static int found_in_turn(struct scan *s, struct watched *w)
 {
 	w->found = 0;
 	for (int i = 0; i < 20 && !w->found; i++) /* on a busy machine, one turn may not be enough */
-		assert_int_equal(scan_turn(s, count_found, w, NULL), 0);
+		assert_true(scan_turn(s, count_found, w, NULL) >= 0);
 	return w->found;
 }
 

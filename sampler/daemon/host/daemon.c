@@ -27,7 +27,13 @@
 
 #define CONFIG_PATH "/etc/jsampler/jsampler.conf"
 #define SECOND_NS UINT64_C(1000000000)
-#define EARLY_NS (SECOND_NS / 4) /* between two scans that were requested early */
+/*
+ * Between two scans: usually; while the worker tells of processes that may have become JVMs; and if it has, which any
+ * program can cause.
+ */
+#define SCAN_NS SECOND_NS
+#define SCAN_TOLD_NS (5 * SECOND_NS)
+#define SCAN_EARLY_NS (SECOND_NS / 4)
 #define MESSAGE_NS (2 * SECOND_NS) /* one more message for each, which is 5 MB a day */
 #define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
 #define KILLED_NS SECOND_NS /* for killed processes to end: one may be waiting for a file system that does not answer */
@@ -47,8 +53,10 @@ struct daemon {
 	struct own_cpu own_cpu;
 	int signals;
 	bool stop;
-	uint64_t scan_ns, govern_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
-	uint64_t early_ns; /* the earliest time of a scan that was requested early */
+	uint64_t govern_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
+	uint64_t scanned_ns, early_ns; /* the last scan; when to scan because that was requested, 0: it was not */
+	bool scan_left; /* the last scan could not look at all processes in time */
+	bool told; /* targets_told() */
 };
 
 /* --- configuration --- */
@@ -118,17 +126,12 @@ static int feed(void *ctx, uint64_t capture, int socket)
 static void look_again(void *ctx, pid_t pid)
 {
 	struct daemon *d = ctx;
-	uint64_t now = clock_monotonic_ns();
 
 	if (pid)
 		scan_again(d->scan, pid);
 	else
 		scan_any(d->scan);
-	/* Any program can cause this, and a scan lists all processes. */
-	if (now < d->early_ns)
-		return;
-	d->scan_ns = now;
-	d->early_ns = now + EARLY_NS;
+	d->early_ns = d->scanned_ns + SCAN_EARLY_NS;
 }
 
 static int open_signals(struct daemon *d, struct err *err)
@@ -282,6 +285,36 @@ static void tell_numbers(struct daemon *d, uint64_t now)
 	notify_status(&d->notify, status);
 }
 
+static uint64_t scan_at(const struct daemon *d)
+{
+	uint64_t at = d->scanned_ns + (d->told && !d->scan_left ? SCAN_TOLD_NS : SCAN_NS);
+
+	return d->early_ns && d->early_ns < at ? d->early_ns : at;
+}
+
+static void scan(struct daemon *d, uint64_t now)
+{
+	struct err err = {0};
+	int r;
+
+	d->scanned_ns = now;
+	d->early_ns = 0;
+	r = scan_turn(d->scan, found, d, &err);
+	if (r < 0)
+		log_error("%s", err.msg);
+	d->scan_left = r > 0;
+}
+
+/* When it begins to tell, nobody has told of what happened since the last scan. */
+static void note_told(struct daemon *d)
+{
+	bool told = targets_told(&d->targets);
+
+	if (told && !d->told)
+		d->early_ns = d->scanned_ns + SCAN_EARLY_NS;
+	d->told = told;
+}
+
 static void turn(struct daemon *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -289,11 +322,8 @@ static void turn(struct daemon *d)
 
 	if (keeping_turn(&d->keeping, &err) < 0)
 		log_error("%s", err.msg);
-	if (now >= d->scan_ns) {
-		d->scan_ns = now + SECOND_NS;
-		if (scan_turn(d->scan, found, d, &err) < 0)
-			log_error("%s", err.msg);
-	}
+	if (now >= scan_at(d))
+		scan(d, now);
 	if (now >= d->govern_ns) {
 		d->govern_ns = now + SECOND_NS;
 		govern(d);
@@ -302,6 +332,7 @@ static void turn(struct daemon *d)
 		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);
+	note_told(d);
 	capturing_turn(&d->capturing, &d->targets, &d->keeping);
 	log_say_left_out();
 	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {
@@ -316,7 +347,7 @@ static void loop(struct daemon *d)
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
-		uint64_t now = clock_monotonic_ns(), next = d->scan_ns < d->govern_ns ? d->scan_ns : d->govern_ns;
+		uint64_t now = clock_monotonic_ns(), next = scan_at(d) < d->govern_ns ? scan_at(d) : d->govern_ns;
 
 		p[1] = (struct pollfd){.fd = d->keeping.control, .events = POLLIN};
 		targets_poll(&d->targets, p + 2);

@@ -275,5 +275,6 @@ int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	e.owners = s->owners.v;
 	e.deadline_ns = clock_monotonic_ns() + PATIENCE_NS;
-	return s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
+	r = s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
+	return r < 0 ? r : left > 0;
 }

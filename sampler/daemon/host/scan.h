@@ -34,7 +34,7 @@ void scan_any(struct scan *s);
 /* About a process that may be a JVM. Returns whether it is known now, and need not be looked at until scan_again(). */
 typedef bool scan_found_fn(void *ctx, const struct scan_found *f);
 
-/* About once a second. 0 or -errno. */
+/* From time to time. 0; 1: there was no time for some processes, which are looked at in the next turn; or -errno. */
 int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err);
 
 #endif

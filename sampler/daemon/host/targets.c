@@ -365,6 +365,11 @@ void targets_poll(const struct targets *t, struct pollfd ret[TARGETS_FDS])
 	ret[1] = (struct pollfd){.fd = t->ends, .events = POLLIN};
 }
 
+bool targets_told(const struct targets *t)
+{
+	return t->joint.ready;
+}
+
 void targets_configured(struct targets *t)
 {
 	uint64_t now = clock_monotonic_ns();

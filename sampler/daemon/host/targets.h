@@ -73,6 +73,8 @@ bool targets_governed(const struct targets *t); /* there is something to govern 
 enum { TARGETS_FDS = 2 };
 void targets_poll(const struct targets *t,
 		  struct pollfd ret[TARGETS_FDS]); /* for when targets_turn() has something to do */
+/* Does again() tell of every process that becomes a JVM? */
+bool targets_told(const struct targets *t);
 /* hz, rules or isolate have changed: all processes that sample are started anew. */
 void targets_configured(struct targets *t);
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */

@@ -27,7 +27,7 @@ _Static_assert((int)CROWD_MAX <= (int)PERF_MEMBERS_MAX, "a slot is a number in t
 
 enum {
 	ADMIT_MAX = 32, /* targets in one turn: opening one takes some milliseconds */
-	MAPPED_MAX = 16, /* CROWD_MAPPED messages per second: any program can cause them; a scan finds the rest */
+	MAPPED_MAX = 16, /* CROWD_MAPPED messages per second, and one for all others: any program can cause them */
 	SHARED_AMONG = 32, /* targets that may be reading new files at the same time */
 };
 #define SECOND_NS UINT64_C(1000000000)
@@ -99,6 +99,21 @@ static void say_idle_rules(struct crowd *c, uint64_t now_ns)
 			log_warn("%s", why);
 }
 
+static void tell_mapped(struct crowd *c, pid_t pid)
+{
+	const struct crowd_report r = {.what = CROWD_MAPPED, .pid = pid};
+
+	channel_send(c->o->report, &r, sizeof(r), -1);
+}
+
+/* Processes that were too many to report. */
+static void tell_missed(struct crowd *c)
+{
+	if (c->mapped > MAPPED_MAX)
+		tell_mapped(c, 0);
+	c->mapped = 0;
+}
+
 /*
  * Finds targets that have ended, and identifies those whose JVM has become readable, since a JVM that lives for only
  * some seconds is to have its name, too.
@@ -108,7 +123,7 @@ static void look(struct crowd *c, uint64_t now_ns)
 	if (now_ns < c->look_ns)
 		return;
 	c->look_ns = now_ns + SECOND_NS;
-	c->mapped = 0;
+	tell_missed(c);
 	members_end_gone(c);
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];
@@ -236,21 +251,14 @@ static void on_exec(void *ctx, pid_t pid)
 	member_end(c, m);
 }
 
-static void tell_mapped(struct crowd *c, pid_t pid)
-{
-	const struct crowd_report r = {.what = CROWD_MAPPED, .pid = pid};
-
-	if (c->mapped++ < MAPPED_MAX)
-		channel_send(c->o->report, &r, sizeof(r), -1);
-}
-
 static void on_mapped(void *ctx, pid_t pid)
 {
 	struct crowd *c = ctx;
 	struct member *m = member_find(c, pid);
 
 	if (!m) {
-		tell_mapped(c, pid);
+		if (c->mapped++ < MAPPED_MAX)
+			tell_mapped(c, pid);
 		return;
 	}
 	crowd_work_on(c, m);

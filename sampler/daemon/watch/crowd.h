@@ -33,7 +33,7 @@ enum crowd_report_what {
 	CROWD_EXEC, /* has executed another program, and has to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
 	CROWD_COST, /* its cost so far: cpu_ns */
-	CROWD_MAPPED, /* another process may have become a JVM: `pid` */
+	CROWD_MAPPED, /* another process may have become a JVM: `pid`; 0: any may, since not all were reported */
 	CROWD_RULE, /* what the rules want of it: `hz`, which is not more than of the others, and `wall` */
 	CROWD_LOST, /* `lost`: since the last report of this kind; `slot` and `pid` are 0 */
 };

@@ -130,8 +130,7 @@ static void look(struct crowd *c, uint64_t now_ns)
 
 		if (!m->over && !m->identified)
 			member_look(c, m);
-		(void)member_divisor_at(c, m,
-					now_ns - QUEUED_NS); /* if it has no samples; those in the queue are younger */
+		(void)member_divisor_at(c, m, now_ns - QUEUED_NS); /* if it has no samples */
 		member_tell_cost(c, m);
 	}
 	if (now_ns >= c->trim_ns) {
@@ -207,6 +206,7 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 	struct member *m = member_find(c, raw->pid);
 	struct raw_sample own = *raw;
 
+	c->late += !m;
 	if (!m || m->over)
 		return;
 	work_for(c, m);

@@ -231,12 +231,12 @@ static double hz_of(const struct crowd *c, uint32_t divisor)
 	return (double)c->o->hz / divisor;
 }
 
-static void tell_divisor(struct crowd *c, const struct member *m, uint32_t before)
+static void tell_divisor(struct crowd *c, const struct member *m)
 {
 	char text[100];
 
 	snprintf(text, sizeof(text), "sampled %.3g times per second of CPU time instead of %.3g (%s)",
-		 hz_of(c, m->divisor), hz_of(c, before),
+		 hz_of(c, m->divisor), hz_of(c, m->before),
 		 m->change_why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit");
 	if (m->w.introduced)
 		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
@@ -244,14 +244,14 @@ static void tell_divisor(struct crowd *c, const struct member *m, uint32_t befor
 
 static void change_divisor(struct crowd *c, struct member *m)
 {
-	uint32_t before = m->divisor;
-
+	m->before = m->divisor;
+	m->changed_ns = m->change_ns;
 	m->divisor = m->next_divisor;
 	m->next_divisor = 0;
 	m->mixed = true;
 	session_hosted_period(m->session, period_of(c, m->divisor));
 	if (m->change_why != BROKER_WHY_RULE)
-		tell_divisor(c, m, before);
+		tell_divisor(c, m);
 }
 
 /*
@@ -271,7 +271,10 @@ uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
 {
 	if (m->next_divisor && time_ns >= m->change_ns)
 		change_divisor(c, m);
-	return m->divisor;
+	if (time_ns >= m->changed_ns)
+		return m->divisor;
+	m->mixed = true;
+	return m->before;
 }
 
 /* --- beginning --- */

@@ -21,6 +21,8 @@ struct member {
 	uint32_t slot, divisor;
 	uint32_t next_divisor; /* of samples from change_ns on (CLOCK_MONOTONIC); 0: as before */
 	uint64_t change_ns;
+	uint32_t before; /* the divisor of samples before changed_ns, which may be delivered after the change */
+	uint64_t changed_ns;
 	uint32_t change_why; /* enum broker_why */
 	uint64_t cost_ns, cost_told_ns; /* CPU time spent on it; the part that was reported to the first process */
 	bool identified, over;
@@ -46,7 +48,7 @@ struct crowd {
 	uint64_t trim_ns; /* when to give memory back; CLOCK_MONOTONIC */
 	uint32_t mapped; /* CROWD_MAPPED since the last look */
 	uint64_t idle_ns; /* when to log which rules have applied to no JVM; 0: no JVM is known, UINT64_MAX: logged */
-	uint64_t late; /* samples that may be another program's, of all members so far */
+	uint64_t late; /* samples of members that had ended, or that may be another program's, so far */
 	struct {
 		struct crowd_lost reported, said; /* to the first process; in the log and to the keeper */
 		uint64_t checked; /* records that were lost when members were last looked at because of that */

@@ -306,7 +306,7 @@ static void wanted_later(void **state)
 	assert_true(governor_state(h->g).helpless);
 }
 
-/* Targets that come and go, and a worker that is started again. */
+/* Targets that come and go, and a worker that is started again and counts from 0. */
 static void life(void **state)
 {
 	struct host *h = new_host(state, &one_percent);
@@ -322,7 +322,6 @@ static void life(void **state)
 	run(h, 60);
 	assert_true(h->t[1].divisor > 1);
 	h->changes = 0;
-	h->own_ns = 0;
 	h->t[1].cost_ns = 0;
 	run(h, 60);
 	assert_int_equal(h->changes, 0);
@@ -374,6 +373,67 @@ static void lost_samples(void **state)
 	assert_true(h->t[0].divisor == 1 && h->t[1].divisor == 1);
 }
 
+/* Whatever the daemon costs besides samples: what was lowered is raised again as soon as it is as cheap as before. */
+static void lost_samples_are_forgiven(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	h->fixed_ns = 5100000;
+	add(h, 0, 3, 20408, 0); /* 8,100 millionths together, which is between the marks */
+	run(h, 25);
+	assert_int_equal(h->changes, 0);
+	h->lost = 7;
+	run(h, 3);
+	assert_int_equal(h->t[0].divisor, 2);
+	run(h, 60);
+	assert_int_equal(h->t[0].divisor, 1);
+	assert_int_equal(governor_state(h->g).starved, 0);
+	for (unsigned i = 0; i < 30; i++, h->lost++)
+		run(h, 1);
+	assert_int_equal(h->t[0].divisor, 8); /* the floor */
+	run(h, 600);
+	assert_int_equal(h->t[0].divisor, 1);
+	h->changes = 0;
+	run(h, 600);
+	assert_int_equal(h->changes, 0);
+}
+
+/* What was lowered for the limit is raised only below half of it, even if samples were lost besides. */
+static void the_limit_is_not_forgiven(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	h->fixed_ns = 4500000;
+	add(h, 0, 6, 20408, 0);
+	run(h, 25);
+	assert_int_equal(h->t[0].divisor, 2);
+	h->lost = 7;
+	run(h, 3);
+	assert_int_equal(h->t[0].divisor, 4);
+	assert_int_equal(governor_state(h->g).starved, 1);
+	run(h, 600);
+	assert_int_equal(h->t[0].divisor, 2);
+	assert_true(governor_state(h->g).lowered == 1 && governor_state(h->g).starved == 0);
+}
+
+/* It is above the limit and cannot help it, whether samples are lost or not, now and then or all the time. */
+static void helpless_and_lost_samples(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+
+	add(h, 0, 4, 500000, 0);
+	run(h, 60);
+	assert_true(governor_state(h->g).helpless);
+	for (unsigned i = 0; i < 120; i++) {
+		h->lost += i > 60 || i % 7 == 0;
+		run(h, 1);
+		assert_true(governor_state(h->g).helpless);
+	}
+	h->t[0].threads = 0.1;
+	run(h, 60);
+	assert_false(governor_state(h->g).helpless);
+}
+
 /* What was lost while it did nothing at all: what each target costs shows only afterwards, or never. */
 static void lost_samples_of_nobody(void **state)
 {
@@ -415,6 +475,9 @@ int main(void)
 		cmocka_unit_test(divisors),
 		cmocka_unit_test_teardown(counted_anew, done),
 		cmocka_unit_test_teardown(lost_samples, done),
+		cmocka_unit_test_teardown(lost_samples_are_forgiven, done),
+		cmocka_unit_test_teardown(the_limit_is_not_forgiven, done),
+		cmocka_unit_test_teardown(helpless_and_lost_samples, done),
 		cmocka_unit_test_teardown(lost_samples_of_nobody, done),
 	};
 

@@ -17,7 +17,8 @@ struct target {
 	uint64_t cpu_ns, from_ns; /* its total cost now, and when the window began */
 	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
 	uint64_t raised_ns; /* since it was lowered; 0: not */
-	bool lost; /* why it was lowered: otherwise CPU time */
+	unsigned
+		lost; /* so many of the doublings of its divisor are because samples were lost, not because of CPU time */
 	uint64_t cost; /* expected cost at the present divisor, in millionths of a core */
 };
 
@@ -28,7 +29,7 @@ struct governor {
 		bool open;
 		uint64_t began_ns, own_ns; /* the time, and the daemon's CPU time at that time */
 	} window;
-	uint64_t last_own_ns, last_lost;
+	uint64_t last_lost;
 	uint64_t
 		starved_ns; /* samples were lost, and targets are to be lowered for that until then; 0: they were not */
 	uint64_t own_cpu;
@@ -92,8 +93,8 @@ uint32_t governor_want(struct governor *g, uint64_t target, uint32_t wanted_hz)
 		return 0;
 	times = t->divisor / t->wanted;
 	t->wanted = governor_divisor(g->o.base_hz, wanted_hz);
-	while (times > 1 && !above_floor(g, t->wanted * times))
-		times /= 2;
+	for (; times > 1 && !above_floor(g, t->wanted * times); times /= 2)
+		t->lost -= t->lost > 0;
 	t->divisor = t->wanted * times;
 	return t->divisor;
 }
@@ -142,19 +143,20 @@ struct changes {
 	void *ctx;
 	uint64_t now_ns, own_cpu; /* own_cpu: as measured */
 	bool any;
-	bool lost; /* the reason of what is lowered */
 };
 
-static void set(struct changes *c, struct target *t, uint32_t divisor)
+/* lost: whether that is because of lost samples */
+static void set(struct changes *c, struct target *t, uint32_t divisor, bool lost)
 {
-	const struct governor_change change = {t->id, t->divisor, divisor, c->own_cpu, t->lost};
+	const struct governor_change change = {t->id, t->divisor, divisor, c->own_cpu, lost};
 
 	t->divisor = divisor;
 	c->any = true;
 	c->tell(c->ctx, &change);
 }
 
-static void lower(struct changes *c, struct target *t)
+/* What the limit wants to be lowered is not raised sooner because samples had been lost before. */
+static void lower(struct changes *c, struct target *t, bool lost)
 {
 	bool soon = c->now_ns - t->raised_ns < 4 * t->hold_ns;
 
@@ -163,9 +165,9 @@ static void lower(struct changes *c, struct target *t)
 		t->raised_ns = 0;
 	}
 	t->lowered_ns = c->now_ns;
-	t->lost = c->lost;
+	t->lost = lost ? t->lost + 1 : 0;
 	t->cost /= 2;
-	set(c, t, t->divisor * 2);
+	set(c, t, t->divisor * 2, lost);
 }
 
 /* The most expensive target whose divisor may grow. */
@@ -182,20 +184,21 @@ static struct target *costliest(struct governor *g)
 	return best;
 }
 
-static void lower_until(struct changes *c, uint64_t expected, uint64_t goal)
+static void lower_until(struct changes *c, uint64_t expected, uint64_t goal, bool lost)
 {
 	struct target *t;
 
 	while (expected > goal && (t = costliest(c->g))) {
-		expected -= t->cost / 2 < expected ? t->cost / 2 : expected;
-		lower(c, t);
+		uint64_t saved = t->cost - t->cost / 2;
+
+		expected -= saved < expected ? saved : expected;
+		lower(c, t, lost);
 	}
 }
 
 static void save(struct changes *c)
 {
-	lower_until(c, c->own_cpu, mark(c->g));
-	c->g->helpless = !c->any;
+	lower_until(c, c->own_cpu, mark(c->g), false);
 }
 
 /* What it costs may be known only when the daemon gets on: until then the loss is not forgotten. */
@@ -205,21 +208,21 @@ static void relieve(struct changes *c)
 
 	for (size_t i = 0; i < c->g->targets.n; i++)
 		all += c->g->targets.v[i].cost;
-	c->lost = true;
-	lower_until(c, all, all / 2);
+	lower_until(c, all, all / 2, true);
 	if (all)
 		c->g->starved_ns = 0;
 }
 
 /* The target with the largest divisor; among equals the cheapest. Only if it fits into `room`. */
-static struct target *most_lowered(struct changes *c, uint64_t room)
+static struct target *most_lowered(struct changes *c, uint64_t room, bool lost)
 {
 	struct governor *g = c->g;
 	struct target *best = NULL;
 
 	for (size_t i = 0; i < g->targets.n; i++) {
 		struct target *t = &g->targets.v[i];
-		bool may = t->divisor > t->wanted && t->cost <= room && c->now_ns - t->lowered_ns >= t->hold_ns;
+		bool may = (lost ? t->lost > 0 : t->divisor > t->wanted) && t->cost <= room &&
+			   c->now_ns - t->lowered_ns >= t->hold_ns;
 
 		if (may &&
 		    (!best || t->divisor > best->divisor || (t->divisor == best->divisor && t->cost < best->cost)))
@@ -228,32 +231,63 @@ static struct target *most_lowered(struct changes *c, uint64_t room)
 	return best;
 }
 
-static void spend(struct changes *c)
+static void raise_one(struct changes *c, struct target *t)
+{
+	bool lost = t->lost > 0;
+
+	t->lost -= lost;
+	t->cost *= 2;
+	t->raised_ns = c->now_ns;
+	set(c, t, t->divisor / 2, lost);
+}
+
+/* lost: undoes only what was done because samples were lost */
+static void spend(struct changes *c, uint64_t goal, bool lost)
 {
 	uint64_t expected = c->own_cpu;
 	struct target *t;
 
-	while (expected < mark(c->g) && (t = most_lowered(c, mark(c->g) - expected))) {
+	while (expected < goal && (t = most_lowered(c, goal - expected, lost))) {
 		expected += t->cost;
-		t->cost *= 2;
-		t->raised_ns = c->now_ns;
-		set(c, t, t->divisor / 2);
+		raise_one(c, t);
 	}
 }
 
-static void judge(struct changes *c, uint64_t elapsed_ns)
+static void measure(struct governor *g, uint64_t elapsed_ns)
+{
+	for (size_t i = 0; i < g->targets.n; i++)
+		g->targets.v[i].cost = share(g->targets.v[i].cpu_ns - g->targets.v[i].from_ns, elapsed_ns);
+}
+
+/* Before samples were lost, all was below the limit, but maybe above the marks. */
+static void judge(struct changes *c)
 {
 	struct governor *g = c->g;
 
-	for (size_t i = 0; i < g->targets.n; i++)
-		g->targets.v[i].cost = share(g->targets.v[i].cpu_ns - g->targets.v[i].from_ns, elapsed_ns);
-	g->helpless = false;
 	if (c->now_ns < g->starved_ns)
 		relieve(c);
 	else if (c->own_cpu > g->o.cpu_limit)
 		save(c);
 	else if (c->own_cpu < g->o.cpu_limit / 2)
-		spend(c);
+		spend(c, mark(g), false);
+	else
+		spend(c, g->o.cpu_limit, true);
+}
+
+/* Returns whether the window is over. If there is nothing to lower for lost samples, it goes on. */
+static bool step(struct changes *c, uint64_t elapsed_ns)
+{
+	struct governor *g = c->g;
+	bool soon = elapsed_ns >= URGENT_NS;
+
+	measure(g, elapsed_ns);
+	if (elapsed_ns >= GOVERNOR_WINDOW_NS || (soon && c->own_cpu > URGENT_TIMES * g->o.cpu_limit)) {
+		judge(c);
+		return true;
+	}
+	if (soon && c->now_ns < g->starved_ns)
+		relieve(c);
+	return c->any;
 }
 
 void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,
@@ -261,25 +295,20 @@ void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uin
 {
 	struct changes c = {.g = g, .tell = change, .ctx = ctx, .now_ns = now_ns};
 	uint64_t elapsed;
-	bool whole, urgent;
 
 	if (g->window.open && lost > g->last_lost)
 		g->starved_ns = now_ns + GOVERNOR_WINDOW_NS;
 	g->last_lost = lost;
-	if (!g->window.open || now_ns <= g->window.began_ns || own_cpu_ns < g->last_own_ns) {
+	if (!g->window.open || now_ns <= g->window.began_ns) {
 		begin_window(g, now_ns, own_cpu_ns);
-		g->last_own_ns = own_cpu_ns;
 		return;
 	}
-	g->last_own_ns = own_cpu_ns;
 	elapsed = now_ns - g->window.began_ns;
 	c.own_cpu = share(own_cpu_ns - g->window.own_ns, elapsed);
-	whole = elapsed >= GOVERNOR_WINDOW_NS;
-	urgent = elapsed >= URGENT_NS && (now_ns < g->starved_ns || c.own_cpu > URGENT_TIMES * g->o.cpu_limit);
-	if (!whole && !urgent)
+	if (!step(&c, elapsed))
 		return;
 	g->own_cpu = c.own_cpu;
-	judge(&c, elapsed);
+	g->helpless = c.own_cpu > g->o.cpu_limit && !c.any;
 	begin_window(g, now_ns, own_cpu_ns);
 }
 
@@ -291,7 +320,7 @@ struct governor_state governor_state(const struct governor *g)
 		bool lowered = g->targets.v[i].divisor > g->targets.v[i].wanted;
 
 		s.lowered += lowered;
-		s.starved += lowered && g->targets.v[i].lost;
+		s.starved += g->targets.v[i].lost > 0;
 	}
 	return s;
 }

@@ -15,6 +15,7 @@
  *   above four times the limit     as above the limit, but after two seconds
  *   samples were lost              the costliest targets get twice their divisor, until the samples of all are expected to
  *                                  cost half as much; after two seconds, too
+ *   none were lost any more        what was done for that is undone, as far as this is expected to stay below the limit
  *
  * Samples are lost when the daemon gets less of the CPUs than it needs, which its own CPU time does not show.
  * After a change a new window begins, so that each change is judged by itself. A target that has to be lowered again
@@ -61,8 +62,8 @@ void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns);
 
 /*
  * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so far,
- * and the number of samples that were lost so far. Calls change() for each divisor to be changed, which must not add or remove targets. If the CPU time is less
- * than at the last call, a process of the daemon was restarted, and a new window begins.
+ * and the number of samples that were lost so far; neither of these ever falls. Calls change() for each divisor to be
+ * changed, which must not add or remove targets.
  */
 void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,
 		   void (*change)(void *ctx, const struct governor_change *c), void *ctx);
@@ -70,7 +71,7 @@ void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uin
 struct governor_state {
 	uint64_t own_cpu; /* in millionths of a core, over the last window; 0: no window is complete yet */
 	size_t targets, lowered; /* sampled less often than wanted */
-	size_t starved; /* those of `lowered` for which lost samples are the reason */
+	size_t starved; /* those of `lowered` that would be sampled more often if no samples had been lost */
 	bool helpless; /* above the limit, and every target that costs anything is at the floor */
 };
 struct governor_state governor_state(const struct governor *g);

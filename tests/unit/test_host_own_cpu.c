@@ -160,12 +160,68 @@ static void who_vanishes_keeps_its_place(void **state)
 	end(child, NULL);
 }
 
+/* What cannot be read has not vanished. */
+static void what_cannot_be_read_counts_once(void **state)
+{
+	struct own_cpu o = {0};
+	struct rlimit before, none;
+	uint64_t alive;
+	int p[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	child = child_that_burns(p[1]);
+	wait_for(p[0]);
+	alive = own_cpu_ns(&o, NULL, 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(own_cpu_ns(&o, NULL, 0), alive);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - alive, 0, SLACK_NS);
+	end(child, NULL);
+}
+
+/* Children of a child end while it is looked at, which is done all the time here. */
+static void who_ends_meanwhile_counts_once(void **state)
+{
+	enum { CHILDREN = 8 };
+	struct own_cpu o = {0};
+	uint64_t before = own_cpu_ns(&o, NULL, 0), own = clock_process_cpu_ns(), used;
+	struct rusage usage;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		for (int i = 0; i < CHILDREN; i++) {
+			pid_t one = fork();
+
+			if (one == 0) {
+				burn();
+				_exit(0);
+			}
+			waitpid(one, NULL, 0);
+		}
+		_exit(0);
+	}
+	while (wait4(child, NULL, WNOHANG, &usage) == 0)
+		own_cpu_ns(&o, NULL, 0);
+	used = CHILDREN * BURN_NS;
+	own = clock_process_cpu_ns() - own;
+	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, used, used + own + 2 * SLACK_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_has_ended_counts),         cmocka_unit_test(who_was_never_seen_counts),
-		cmocka_unit_test(grandchildren_count),          cmocka_unit_test(a_capture_does_not_count),
+		cmocka_unit_test(who_has_ended_counts),
+		cmocka_unit_test(who_was_never_seen_counts),
+		cmocka_unit_test(grandchildren_count),
+		cmocka_unit_test(a_capture_does_not_count),
 		cmocka_unit_test(who_vanishes_keeps_its_place),
+		cmocka_unit_test(what_cannot_be_read_counts_once),
+		cmocka_unit_test(who_ends_meanwhile_counts_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

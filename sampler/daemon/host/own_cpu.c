@@ -1,14 +1,18 @@
 #include "sampler/daemon/host/own_cpu.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
+#include "symbolizer/files/fileio.h"
+#include "symbolizer/target/proc_stat.h"
 
-enum { GENERATIONS = 2, CHILDREN_MAX = 1024, STAT_BYTES = 1024 };
+enum { GENERATIONS = 2, CHILDREN_MAX = 1024, STAT_BYTES = 4096 };
 #define SECOND_NS UINT64_C(1000000000)
 #define TICKS_NS (SECOND_NS / 20) /* /proc/PID/stat counts whole ticks of 10 ms, for each of some processes */
 
@@ -29,66 +33,77 @@ static uint64_t used_ns(const struct rusage *usage)
 	return ns_of(&usage->ru_utime) + ns_of(&usage->ru_stime);
 }
 
-/* cutime and cstime in proc_pid_stat(5): of children that this process has waited for, and of theirs. */
-static uint64_t ended_children_ns(pid_t pid)
+/* Of children that this process has waited for, and of theirs; in whole ticks. false: it has ended, or cannot be read. */
+static bool waited_ns(pid_t pid, uint64_t *ret)
 {
-	unsigned long long user = 0, kernel = 0;
-	char path[64], text[STAT_BYTES], *end;
-	size_t len;
-	FILE *f;
+	CLEANUP(free_at_exit) char *text = NULL;
+	struct proc_stat st;
+	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	len = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[len] = '\0';
-	end = strrchr(text, ')'); /* the name may contain anything */
-	if (!end ||
-	    sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu", &user, &kernel) != 2)
-		return 0;
-	return (user + kernel) * (SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (file_read_at(AT_FDCWD, path, STAT_BYTES, &text, NULL) < 0 || proc_stat_parse(text, &st) < 0)
+		return false;
+	*ret = (st.cutime + st.cstime) * (SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
 }
 
-static uint64_t cpu_of_children(pid_t pid, int generations, const pid_t *except, size_t n_except);
+struct sum {
+	uint64_t ns;
+	const pid_t *except;
+	size_t n_except;
+};
 
-static uint64_t cpu_of_child(pid_t pid, int generations, const pid_t *except, size_t n_except)
+static bool add_children(struct sum *s, pid_t pid, int generations);
+
+/* A child of its own that ends meanwhile may be counted twice, or not at all. */
+static bool add_child(struct sum *s, pid_t pid, int generations)
 {
-	uint64_t ns = 0;
+	uint64_t ns, waited, now;
 
-	if (is_in(except, n_except, pid) || !clock_cpu_of_ns(pid, &ns) || !generations)
-		return ns;
-	return ns + ended_children_ns(pid) + cpu_of_children(pid, generations, except, n_except);
+	if (is_in(s->except, s->n_except, pid))
+		return true;
+	if (!clock_cpu_of_ns(pid, &ns))
+		return false;
+	s->ns += ns;
+	if (!generations)
+		return true;
+	if (!waited_ns(pid, &waited) || !add_children(s, pid, generations) || !waited_ns(pid, &now))
+		return false;
+	s->ns += waited;
+	return waited == now;
 }
 
-static uint64_t cpu_of_children(pid_t pid, int generations, const pid_t *except, size_t n_except)
+/* Without such a file, the kernel has none, or the process has ended, which waited_ns() shows. */
+static bool add_children(struct sum *s, pid_t pid, int generations)
 {
-	uint64_t ns = 0;
+	bool known = true;
 	char path[64];
 	int child;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
 	f = fopen(path, "re");
-	for (int n = 0; f && n < CHILDREN_MAX && fscanf(f, "%d", &child) == 1; n++)
-		ns += cpu_of_child(child, generations - 1, except, n_except);
-	if (f)
-		fclose(f);
-	return ns;
+	if (!f)
+		return errno == ENOENT;
+	for (int n = 0; known && n < CHILDREN_MAX && fscanf(f, "%d", &child) == 1; n++)
+		known = add_child(s, child, generations - 1);
+	known &= !ferror(f);
+	fclose(f);
+	return known;
 }
 
 uint64_t own_cpu_ns(struct own_cpu *o, const pid_t *except, size_t n)
 {
-	uint64_t ns = clock_process_cpu_ns() + cpu_of_children(getpid(), GENERATIONS, except, n) + o->vanished_ns;
+	struct sum s = {clock_process_cpu_ns() + o->vanished_ns, except, n};
 	struct rusage ended;
 
-	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
-		ns += used_ns(&ended) - o->left_out_ns;
-	if (ns + TICKS_NS < o->last_ns)
-		o->vanished_ns += o->last_ns - ns;
-	if (ns > o->last_ns)
-		o->last_ns = ns;
+	if (!add_children(&s, getpid(), GENERATIONS) || getrusage(RUSAGE_CHILDREN, &ended) < 0)
+		return o->last_ns;
+	s.ns += used_ns(&ended) - o->left_out_ns;
+	if (s.ns + TICKS_NS < o->last_ns)
+		o->vanished_ns += o->last_ns - s.ns;
+	if (s.ns > o->last_ns)
+		o->last_ns = s.ns;
 	return o->last_ns;
 }
 

@@ -16,8 +16,9 @@ struct own_cpu {
 /*
  * CPU time of this process, of its children, and of their children, whether these run or have ended, except those in
  * `except`. Never less than before. A process that has ended counts if its parent has waited for it; of others, what they
- * had used when they were last seen. Uses /proc/PID/task/PID/children (Linux 4.2, CONFIG_PROC_CHILDREN),
- * /proc/PID/stat, getrusage(2) and clock_getcpuclockid(3).
+ * had used when they were last seen. If something cannot be read, or a child of a child is waited for meanwhile, this is
+ * the last answer again. Uses /proc/PID/task/PID/children (Linux 4.2, CONFIG_PROC_CHILDREN), /proc/PID/stat,
+ * getrusage(2) and clock_getcpuclockid(3).
  */
 uint64_t own_cpu_ns(struct own_cpu *o, const pid_t *except, size_t n);
 /* One of `except` has ended, and wait4(2) has returned this. */

@@ -834,6 +834,29 @@ static void what_was_lost_is_counted(void **state)
 	part(&p);
 }
 
+/* What it said before it ended counts, however soon after that it ended. */
+static void last_words_count(void **state)
+{
+	const struct crowd_report r[] = {{.what = CROWD_READY},
+					 {.what = CROWD_MAPPED, .pid = 1},
+					 {.what = CROWD_LOST, .lost = {.samples = 3}},
+					 {.what = CROWD_EXEC, .pid = getpid()}};
+	struct played p;
+	struct target *one = join(&p);
+
+	(void)state;
+	(void)told(&p);
+	p.t.joint.pid = WORKER;
+	p.t.joint.ready = false;
+	looks = 0;
+	for (size_t i = 0; i < sizeof(r) / sizeof(r[0]); i++)
+		assert_int_equal(channel_send(p.report, &r[i], sizeof(r[i]), -1), 0);
+	assert_true(targets_ended(&p.t, WORKER, WATCH_FAILED << 8));
+	assert_true(looks == 1 && p.t.lost.samples == 3 && one->replaced && !one->joined);
+	assert_true(!p.t.joint.pid && !p.t.joint.refused); /* it had begun: this is no refusal */
+	part(&p);
+}
+
 static void its_own_worker_lies(void **state)
 {
 	(void)state;
@@ -868,6 +891,7 @@ int main(void)
 		cmocka_unit_test(a_lower_frequency_is_a_divisor),
 		cmocka_unit_test(a_higher_frequency_is_not_for_ever),
 		cmocka_unit_test(what_was_lost_is_counted),
+		cmocka_unit_test(last_words_count),
 		cmocka_unit_test(workers_of_their_own_share_memory),
 		cmocka_unit_test(memory_goes_to_who_needs_it),
 		cmocka_unit_test(a_worker_takes_no_memory_from_others),

@@ -263,16 +263,19 @@ static void start_later(struct joint *j, int status)
 	child_say_ended("the process that samples", status, j->again_ns - now);
 }
 
-bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot)
+bool joint_ended(struct joint *j, pid_t child)
 {
-	struct crowd_report r;
+	if (child != j->pid)
+		return false;
+	j->pid = 0; /* which may soon be another process's */
+	return true;
+}
+
+void joint_forget(struct joint *j, int status, int *ret_slot)
+{
 	bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != WATCH_ENDED;
 
 	*ret_slot = -1;
-	if (child != j->pid)
-		return false;
-	while (joint_report(j, &r))
-		;
 	if (is_refusal(j, status)) {
 		log_warn("each JVM is sampled by a process of its own");
 		j->refused = true;
@@ -282,7 +285,6 @@ bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot)
 	if (failed)
 		*ret_slot = slot_at_work(j);
 	forget(j);
-	return true;
 }
 
 void joint_stop(struct joint *j, int signal)

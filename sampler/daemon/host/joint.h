@@ -39,7 +39,7 @@ void joint_done(struct joint *j);
 
 /*
  * Starts it when it is time. Ends it if it is stuck, since a target can have pages and files whose reading never ends.
- * true: it could not be ended, and was left behind; *ret_slot as in joint_ended().
+ * true: it could not be ended, and was left behind; *ret_slot as in joint_forget().
  */
 bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot);
 static inline bool joint_runs(const struct joint *j)
@@ -60,11 +60,10 @@ void joint_dismiss(struct joint *j, uint32_t slot);
  */
 bool joint_report(struct joint *j, struct crowd_report *ret);
 
-/*
- * A child has ended. false: it was another one. *ret_slot: the target that it was working on, if that is to blame; -1:
- * none.
- */
-bool joint_ended(struct joint *j, pid_t child, int status, int *ret_slot);
+/* A child has ended. false: it was another one. Its last reports can still be read, until joint_forget(). */
+bool joint_ended(struct joint *j, pid_t child);
+/* To be called then, with its status. *ret_slot: the target that it was working on, if that is to blame; -1: none. */
+void joint_forget(struct joint *j, int status, int *ret_slot);
 void joint_stop(struct joint *j, int signal);
 
 #endif

@@ -46,6 +46,9 @@ static inline struct quarantine_who target_blamed(const struct target *one)
 
 bool targets_room(struct targets *t, const struct scan_found *f); /* for one more; logs if there is none */
 
+void targets_leave(struct targets *t, struct target *one); /* it is not sampled together with others from now on */
+void targets_take_reports(struct targets *t); /* of the process that samples targets together; it may have ended */
+
 /* targets_ends.c: which targets have ended */
 int targets_open_ends(struct targets *t, struct err *err);
 void targets_close_ends(struct targets *t);

@@ -129,7 +129,7 @@ static void join(struct targets *t, struct target *one)
 		targets_ungovern(t, one);
 }
 
-static void leave(struct targets *t, struct target *one)
+void targets_leave(struct targets *t, struct target *one)
 {
 	if (!one->joined)
 		return;
@@ -223,88 +223,15 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 	uint64_t now = clock_monotonic_ns();
 	int blamed_slot;
 
-	if (!joint_ended(&t->joint, child, status, &blamed_slot))
+	if (!joint_ended(&t->joint, child))
 		return targets_own_ended(t, child, status, now);
+	targets_take_reports(t);
+	joint_forget(&t->joint, status, &blamed_slot);
 	joint_has_ended(t, blamed_slot, now);
 	return true;
 }
 
 /* --- turns --- */
-
-static struct target *of_slot(const struct targets *t, const struct crowd_report *r)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && t->list[i].slot == r->slot && t->list[i].who.pid == r->pid)
-			return &t->list[i];
-	return NULL;
-}
-
-static bool is_by_rule(uint32_t what)
-{
-	return what == CROWD_LEFT_OUT || what == CROWD_ALONE || what == CROWD_RULE;
-}
-
-/* hz 0: it is not a rule that wants this. */
-static void take_alone(const struct targets *t, struct target *one, const struct crowd_report *r)
-{
-	if (r->hz)
-		one->alone_by_rule = true;
-	else
-		one->alone = true;
-	targets_take_how(t, one, r->hz, r->suspend);
-}
-
-static void take_rule(struct targets *t, struct target *one, const struct crowd_report *r)
-{
-	if (r->wall)
-		one->waits = rules_wall(t->rules);
-	targets_take_hz(t, one, r->hz);
-}
-
-/* A worker that was taken over may say anything, and counts only for itself. */
-static void take_losses(struct targets *t, const struct crowd_lost *l)
-{
-	t->lost.samples += l->samples;
-	t->lost.records += l->records;
-	t->lost.ended += l->ended;
-	t->lost.late += l->late;
-	if (l->records)
-		t->again(t->ctx, 0);
-}
-
-static void take_report(struct targets *t, const struct crowd_report *r)
-{
-	struct target *one = of_slot(t, r);
-
-	if (r->what == CROWD_MAPPED) {
-		t->again(t->ctx, r->pid);
-		return;
-	}
-	if (r->what == CROWD_LOST) {
-		take_losses(t, &r->lost);
-		return;
-	}
-	if (!one)
-		return;
-	if (r->what == CROWD_COST) {
-		if (t->governor)
-			governor_cost(t->governor, one->slot, r->cpu_ns);
-		return;
-	}
-	if (t->joint.ending && is_by_rule(r->what)) /* and the rules may have changed */
-		return;
-	if (r->what == CROWD_RULE) {
-		take_rule(t, one, r);
-		return;
-	}
-	leave(t, one);
-	switch (r->what) {
-	case CROWD_LEFT_OUT: one->left_out = true; break;
-	case CROWD_ALONE: take_alone(t, one, r); break;
-	case CROWD_EXEC: one->replaced = true; break;
-	default: one->cpu.again_ns = clock_monotonic_ns() + RESTART_FIRST_NS; /* it has ended, or is about to */
-	}
-}
 
 static void turn_joint(struct targets *t)
 {
@@ -316,11 +243,9 @@ static void turn_joint(struct targets *t)
 		.feed = t->feed,
 		.ctx = t->ctx,
 	};
-	struct crowd_report r;
 	int blamed_slot;
 
-	while (joint_report(&t->joint, &r))
-		take_report(t, &r);
+	targets_take_reports(t);
 	if (!t->isolate && joint_turn(&t->joint, &o, &blamed_slot))
 		joint_has_ended(t, blamed_slot, clock_monotonic_ns());
 }
@@ -330,7 +255,7 @@ static void let_go(struct targets *t, size_t i, uint64_t now)
 {
 	struct target *one = &t->list[i];
 
-	leave(t, one);
+	targets_leave(t, one);
 	targets_end_own(&one->wall, now);
 	if (one->wall.pid)
 		return;

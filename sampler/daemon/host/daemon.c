@@ -15,6 +15,7 @@
 #include "sampler/daemon/host/keeping.h"
 #include "sampler/daemon/host/own_cpu.h"
 #include "sampler/daemon/host/scan.h"
+#include "sampler/daemon/host/scan_when.h"
 #include "sampler/daemon/host/targets.h"
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/service/notify.h"
@@ -27,13 +28,6 @@
 
 #define CONFIG_PATH "/etc/jsampler/jsampler.conf"
 #define SECOND_NS UINT64_C(1000000000)
-/*
- * Between two scans: usually; while the worker tells of processes that may have become JVMs; and if it has, which any
- * program can cause.
- */
-#define SCAN_NS SECOND_NS
-#define SCAN_TOLD_NS (5 * SECOND_NS)
-#define SCAN_EARLY_NS (SECOND_NS / 4)
 #define MESSAGE_NS (2 * SECOND_NS) /* one more message for each, which is 5 MB a day */
 #define END_NS (10 * SECOND_NS) /* for the workers to send their last steps */
 #define KILLED_NS SECOND_NS /* for killed processes to end: one may be waiting for a file system that does not answer */
@@ -54,9 +48,8 @@ struct daemon {
 	int signals;
 	bool stop;
 	uint64_t govern_ns, numbers_ns, watchdog_ns; /* when it is time; CLOCK_MONOTONIC */
-	uint64_t scanned_ns, early_ns; /* the last scan; when to scan because that was requested, 0: it was not */
-	bool scan_left; /* the last scan could not look at all processes in time */
-	bool told; /* targets_told() */
+	struct scan_when when; /* to scan */
+	bool found; /* a new JVM, in the last scan */
 };
 
 /* --- configuration --- */
@@ -123,7 +116,7 @@ static int feed(void *ctx, uint64_t capture, int socket)
 	return keeping_feed(&d->keeping, capture, socket);
 }
 
-static void look_again(void *ctx, pid_t pid)
+static void look_again(void *ctx, pid_t pid, bool told)
 {
 	struct daemon *d = ctx;
 
@@ -131,7 +124,7 @@ static void look_again(void *ctx, pid_t pid)
 		scan_again(d->scan, pid);
 	else
 		scan_any(d->scan);
-	d->early_ns = d->scanned_ns + SCAN_EARLY_NS;
+	scan_when_ask(&d->when, told);
 }
 
 static int open_signals(struct daemon *d, struct err *err)
@@ -256,8 +249,11 @@ static void take_signals(struct daemon *d)
 static bool found(void *ctx, const struct scan_found *f)
 {
 	struct daemon *d = ctx;
+	size_t before = d->targets.n;
+	bool known = targets_found(&d->targets, f);
 
-	return targets_found(&d->targets, f);
+	d->found |= d->targets.n > before;
+	return known;
 }
 
 static void govern(struct daemon *d)
@@ -285,34 +281,16 @@ static void tell_numbers(struct daemon *d, uint64_t now)
 	notify_status(&d->notify, status);
 }
 
-static uint64_t scan_at(const struct daemon *d)
-{
-	uint64_t at = d->scanned_ns + (d->told && !d->scan_left ? SCAN_TOLD_NS : SCAN_NS);
-
-	return d->early_ns && d->early_ns < at ? d->early_ns : at;
-}
-
 static void scan(struct daemon *d, uint64_t now)
 {
 	struct err err = {0};
 	int r;
 
-	d->scanned_ns = now;
-	d->early_ns = 0;
+	d->found = false;
 	r = scan_turn(d->scan, found, d, &err);
 	if (r < 0)
 		log_error("%s", err.msg);
-	d->scan_left = r > 0;
-}
-
-/* When it begins to tell, nobody has told of what happened since the last scan. */
-static void note_told(struct daemon *d)
-{
-	bool told = targets_told(&d->targets);
-
-	if (told && !d->told)
-		d->early_ns = d->scanned_ns + SCAN_EARLY_NS;
-	d->told = told;
+	scan_when_done(&d->when, now, r != 0, d->found);
 }
 
 static void turn(struct daemon *d)
@@ -322,7 +300,7 @@ static void turn(struct daemon *d)
 
 	if (keeping_turn(&d->keeping, &err) < 0)
 		log_error("%s", err.msg);
-	if (now >= scan_at(d))
+	if (now >= scan_when_next(&d->when))
 		scan(d, now);
 	if (now >= d->govern_ns) {
 		d->govern_ns = now + SECOND_NS;
@@ -332,7 +310,8 @@ static void turn(struct daemon *d)
 		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);
-	note_told(d);
+	if (scan_when_tells(&d->when, targets_told(&d->targets)))
+		scan_any(d->scan);
 	capturing_turn(&d->capturing, &d->targets, &d->keeping);
 	log_say_left_out();
 	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {
@@ -347,7 +326,8 @@ static void loop(struct daemon *d)
 
 	notify_ready(&d->notify, "sampling");
 	while (!d->stop) {
-		uint64_t now = clock_monotonic_ns(), next = scan_at(d) < d->govern_ns ? scan_at(d) : d->govern_ns;
+		uint64_t now = clock_monotonic_ns(), at = scan_when_next(&d->when),
+			 next = at < d->govern_ns ? at : d->govern_ns;
 
 		p[1] = (struct pollfd){.fd = d->keeping.control, .events = POLLIN};
 		targets_poll(&d->targets, p + 2);

@@ -10,7 +10,7 @@ struct err;
 /*
  * Finds new JVMs by looking at the names and mappings of processes. A process is looked at when it is new, then after 1
  * s, 2 s, and so on up to every 32 s, because it may become a JVM by execve(2) at any time. A look may be late by a
- * quarter of that time, so that it is shared with others: each needs a child process.
+ * quarter of that time, and until the next turn, so that it is shared with others: each needs a child process.
  */
 struct scan;
 

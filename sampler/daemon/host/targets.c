@@ -259,7 +259,7 @@ static void let_go(struct targets *t, size_t i, uint64_t now)
 	targets_end_own(&one->wall, now);
 	if (one->wall.pid)
 		return;
-	t->again(t->ctx, one->who.pid); /* it may be another program now, or have only seemed to end */
+	t->again(t->ctx, one->who.pid, false); /* it may be another program now, or have only seemed to end */
 	drop(t, i);
 }
 

@@ -38,9 +38,9 @@ struct targets {
 	int (*feed)(void *ctx, uint64_t capture, int socket);
 	/*
 	 * The process is another program now, or may have become a JVM: look at it again soon. pid 0: any process may have
-	 * become one.
+	 * become one. told: so says the worker, which any program can cause.
 	 */
-	void (*again)(void *ctx, pid_t pid);
+	void (*again)(void *ctx, pid_t pid, bool told);
 	void *ctx;
 };
 

@@ -44,7 +44,7 @@ static void take_losses(struct targets *t, const struct crowd_lost *l)
 	t->lost.ended += l->ended;
 	t->lost.late += l->late;
 	if (l->records)
-		t->again(t->ctx, 0);
+		t->again(t->ctx, 0, true);
 }
 
 /* It is not sampled together with others any more. */
@@ -79,7 +79,7 @@ static void take_report(struct targets *t, const struct crowd_report *r)
 	struct target *one = of_slot(t, r);
 
 	if (r->what == CROWD_MAPPED)
-		t->again(t->ctx, r->pid);
+		t->again(t->ctx, r->pid, true);
 	else if (r->what == CROWD_LOST)
 		take_losses(t, &r->lost);
 	else if (one)

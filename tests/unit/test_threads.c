@@ -26,6 +26,7 @@ static void begin(struct fixture *f)
 	f->threads = threads_new(f->proc, getpid());
 	f->profile = profile_new((struct profile_options){.threads = true});
 	assert_true(f->threads && f->profile);
+	threads_told(f->threads);
 }
 
 static void end(struct fixture *f)
@@ -57,6 +58,24 @@ static void a_name_is_read_again(void **state)
 	end(&f);
 }
 
+/* What the kernel tells is as good as what it would say. */
+static void a_name_is_read_only_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	name_is(&f, "first", "first");
+	f.now_ns += UINT64_C(3600000000000);
+	name_is(&f, "second", "first");
+	threads_comm(f.threads, gettid(), "third", NULL, f.profile);
+	f.now_ns += UINT64_C(3600000000000);
+	name_is(&f, "fourth", "third");
+	threads_rename_all(f.threads); /* a JVM was found, which has names for them */
+	name_is(&f, "fifth", "fifth");
+	end(&f);
+}
+
 /* It has ended, as it seems. */
 static void who_is_not_sampled_is_forgotten(void **state)
 {
@@ -75,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_read_again),
+		cmocka_unit_test(a_name_is_read_only_once),
 		cmocka_unit_test(who_is_not_sampled_is_forgotten),
 	};
 

@@ -209,6 +209,7 @@ void threads_rename_all(struct threads *t)
 	for (struct known_thread *th = NULL; (th = tid_map_next(&t->by_tid, th));) {
 		th->named_ns = 0;
 		th->java_name = false;
+		th->comm[0] = '\0';
 	}
 }
 

@@ -39,7 +39,7 @@ void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
 /* How often names of Java threads are refreshed, if not every two seconds. */
 void threads_rename_every(struct threads *t, uint64_t ns);
 
-/* threads_comm() is called for each new name, so the kernel's name of a thread is read only once. */
+/* threads_comm() is called for each new name, so the kernel's name of a thread is read only once until threads_rename_all(). */
 void threads_told(struct threads *t);
 
 /* Looks up the thread's name again at its next sample. */

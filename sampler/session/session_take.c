@@ -5,6 +5,7 @@
 #include "sampler/model/named_profile.h"
 #include "sampler/profile/named_builder.h"
 #include "sampler/session/meta.h"
+#include "sampler/session/parts/threads.h"
 #include "symbolizer/attribution/attribution.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
@@ -113,11 +114,15 @@ int session_take(struct session *s, struct named_profile **ret, struct err *err)
 	return 0;
 }
 
-/* Names of threads that have ended stay in a profile until the next one begins. */
+/* Names of threads that have ended stay in a profile until the next one begins, also for others that get their TIDs. */
+static bool has_names_to_leave(const struct session *s)
+{
+	return profile_named_threads(s->profile) != s->taken.named_threads || threads_some_ended(s->threads);
+}
+
 bool session_take_nothing(struct session *s)
 {
-	if (profile_sample_count(s->profile) || s->epochs.n ||
-	    profile_named_threads(s->profile) != s->taken.named_threads)
+	if (profile_sample_count(s->profile) || s->epochs.n || has_names_to_leave(s))
 		return false;
 	begin_next_step(s, s->ended_ns ? s->ended_ns : clock_monotonic_ns(), clock_realtime_ns());
 	return true;

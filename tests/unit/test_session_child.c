@@ -248,7 +248,8 @@ static void test_taken_one_after_the_other(void **state)
 	close_child();
 }
 
-/* A step without samples takes no profile, and is no part of the next one. New names are left behind in the end. */
+/* A step without samples takes no profile, and is no part of the next one. New names, and those of threads
+ * that have ended, are left behind in the end. */
 static void test_nothing_is_taken(void **state)
 {
 	struct named_profile *np;
@@ -275,6 +276,13 @@ static void test_nothing_is_taken(void **state)
 	assert_int_equal(session_take(child, &np, NULL), 0);
 	named_profile_free(np);
 	assert_null(profile_thread_name(child->profile, child->pid, child->pid + 1)); /* no such thread had a sample */
+	assert_true(session_take_nothing(child));
+	assert_non_null(profile_thread_name(child->profile, child->pid, child->pid));
+	session_sink(child).thread_exit(child, child->pid, child->pid);
+	assert_false(session_take_nothing(child));
+	assert_int_equal(session_take(child, &np, NULL), 0);
+	named_profile_free(np);
+	assert_null(profile_thread_name(child->profile, child->pid, child->pid));
 	assert_true(session_take_nothing(child));
 	close_child();
 }

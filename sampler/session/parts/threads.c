@@ -35,6 +35,7 @@ struct threads {
 	bool same_ns;
 	uint64_t rename_ns;
 	bool told; /* threads_told() */
+	bool some_ended; /* threads_some_ended() */
 	struct tid_map by_tid; /* struct known_thread */
 	struct known_thread *last;
 };
@@ -217,6 +218,7 @@ static void drop(struct threads *t, struct known_thread *th)
 {
 	if (t->last == th)
 		t->last = NULL;
+	t->some_ended = true;
 	tid_map_drop(&t->by_tid, th);
 }
 
@@ -244,6 +246,11 @@ static void thread_ended(void *part, pid_t tid)
 		drop(t, th);
 }
 
+bool threads_some_ended(const struct threads *t)
+{
+	return t->some_ended;
+}
+
 static void exec(void *part)
 {
 	threads_rename_all(part);
@@ -260,6 +267,7 @@ static void renewed(void *part, const struct profile *old, struct profile *fresh
 		if (name)
 			profile_set_thread_name(fresh, t->pid, tid_map_tid(th), name);
 	}
+	t->some_ended = false;
 }
 
 static void close_part(void *part)

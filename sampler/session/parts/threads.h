@@ -54,4 +54,7 @@ void threads_rename_all(struct threads *t);
  */
 void threads_forget(struct threads *t);
 
+/* Does the profile have names of threads that have ended, or were forgotten, since it began? Their TIDs may belong to others now. */
+bool threads_some_ended(const struct threads *t);
+
 #endif

@@ -237,7 +237,7 @@ bool session_hosted_check(struct session *s)
 	if (s->readers->jvm == JVM_ABSENT)
 		session_find_jvm(s, clock_monotonic_ns());
 	mem_new_sample(s->readers->mem);
-	return is_same_program(s);
+	return is_same_program(s) || proc_exiting(s->proc);
 }
 
 void session_hosted_period(struct session *s, uint64_t period_ns)

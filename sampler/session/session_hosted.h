@@ -48,7 +48,7 @@ void session_hosted_thread_exit(struct session *s, pid_t tid);
 void session_hosted_mapped(struct session *s);
 /*
  * Some of these may have been missed, and are looked for; names are read again when their threads are sampled. false: the
- * process has ended, or executed another program.
+ * process has executed another program. One that is about to end has no memory either, and is no such process.
  */
 bool session_hosted_check(struct session *s);
 

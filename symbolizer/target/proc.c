@@ -257,18 +257,32 @@ bool proc_is_there(pid_t pid, uint64_t start_ticks)
 	return proc_started(pid, &ticks) == 0 && ticks == start_ticks;
 }
 
+enum end { GOES_ON, ENDING, ENDED };
+
 /* Memory and mapped files go with the threads, one by one, before the process has ended. */
-bool proc_gone(struct proc *p)
+static enum end end_of(struct proc *p)
 {
 	struct proc_stat s;
+	int r = stat_read(p, 0, &s);
 
+	if (!proc_alive(p) || r == -ESRCH || r == -ENOENT)
+		return ENDED;
+	/* A program that may not be read has not ended. */
+	return r == 0 && s.flags & FLAG_EXITING ? ENDING : GOES_ON;
+}
+
+bool proc_exiting(struct proc *p)
+{
+	return end_of(p) != GOES_ON;
+}
+
+bool proc_gone(struct proc *p)
+{
 	for (int ms = 0; ms < END_WAIT_MS; ms += END_LOOK_MS) {
-		int r = stat_read(p, 0, &s);
+		enum end end = end_of(p);
 
-		if (!proc_alive(p) || r == -ESRCH || r == -ENOENT)
-			return true;
-		if (r < 0 || !(s.flags & FLAG_EXITING)) /* a program that may not be read has not ended */
-			return false;
+		if (end != ENDING)
+			return end == ENDED;
 		poll(NULL, 0, END_LOOK_MS);
 	}
 	return !proc_alive(p);

@@ -26,6 +26,8 @@ bool proc_is_kernels(const struct proc *p); /* a thread of the kernel, which has
 bool proc_alive(struct proc *p); /* same process, not a zombie */
 /* It has ended, or its first thread is exiting and the others follow within a moment, for which this waits. */
 bool proc_gone(struct proc *p);
+/* It has ended, or its first thread is exiting, also if that takes long; does not wait. */
+bool proc_exiting(struct proc *p);
 /*
  * Its first thread has ended, but others have not. Its memory cannot be read: until the execve(2) of another thread
  * completes, or permanently.

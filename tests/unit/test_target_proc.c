@@ -336,12 +336,12 @@ static void test_ended_is_said(void **state)
 	}
 	close(gate[0]);
 	assert_int_equal(proc_open(pid, &p, NULL), 0);
-	assert_false(proc_gone(p));
+	assert_false(proc_gone(p) || proc_exiting(p));
 	assert_int_equal(access_explain(p, -EACCES, &err), -EACCES);
 	close(gate[1]);
 	while (proc_alive(p))
 		usleep(1000);
-	assert_true(proc_gone(p));
+	assert_true(proc_gone(p) && proc_exiting(p));
 	assert_int_equal(access_explain(p, -EACCES, &err), -ESRCH);
 	assert_non_null(strstr(err.msg, "has ended"));
 	waitpid(pid, NULL, 0);
@@ -388,7 +388,7 @@ static void test_gone_waits(void **state)
 	pid_t pid = start_without_first(&p);
 
 	(void)state;
-	assert_false(proc_gone(p));
+	assert_true(proc_exiting(p) && !proc_gone(p));
 	pthread_create(&t, NULL, kill_soon, &pid);
 	assert_true(proc_gone(p));
 	pthread_join(t, NULL);

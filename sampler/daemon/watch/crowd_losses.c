@@ -81,7 +81,7 @@ static void check(struct crowd *c, struct member *m)
 	crowd_work_on(c, m);
 	same = session_hosted_check(m->session);
 	crowd_work_on(c, NULL);
-	if (same || session_hosted_gone(m->session))
+	if (same)
 		return;
 	log_info("PID %d has executed another program, and the record of that was lost", (int)m->w.pid);
 	crowd_report(c, m, CROWD_EXEC);

@@ -39,7 +39,7 @@ void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
 /* How often names of Java threads are refreshed, if not every two seconds. */
 void threads_rename_every(struct threads *t, uint64_t ns);
 
-/* threads_comm() is called for each new name, so the kernel's name of a thread is read only once until threads_rename_all(). */
+/* threads_comm() is called for each new name, so the kernel's name is read only once, and again after threads_rename_all(). */
 void threads_told(struct threads *t);
 
 /* Looks up the thread's name again at its next sample. */
@@ -54,7 +54,7 @@ void threads_rename_all(struct threads *t);
  */
 void threads_forget(struct threads *t);
 
-/* Does the profile have names of threads that have ended, or were forgotten, since it began? Their TIDs may belong to others now. */
+/* Have threads ended, or were some forgotten, since the profile began? It has their names, and others may have their TIDs. */
 bool threads_some_ended(const struct threads *t);
 
 #endif

@@ -464,6 +464,34 @@ static void who_runs_for_too_long_is_stuck(void **state)
 	assert_true(judge(&s, 240, 120, true, 0));
 }
 
+/*
+ * A process without work is not read, for however long; when it has work then, neither that time nor the CPU time that
+ * it used is part of it.
+ */
+static void who_has_no_work_is_not_looked_at(void **state)
+{
+	const uint64_t second_ns = UINT64_C(1000000000), idle_ns = 36000 * second_ns;
+	pid_t sleeps = idle_child(false);
+	struct stuck s, runs;
+
+	(void)state;
+	wait_until_it_sleeps(sleeps);
+	stuck_begin(&s, 0);
+	for (uint64_t now_ns = 0; now_ns <= idle_ns; now_ns += second_ns)
+		assert_false(stuck_look(&s, getpid(), false, 7, now_ns));
+	assert_true(!s.looked_ns && !s.cpu_ns && s.idle_ns == idle_ns && s.since_ns == idle_ns);
+	runs = s;
+	assert_false(judge(&runs, 36001, 300, true, 7));
+	assert_false(judge(&runs, 36120, 419, true, 7));
+	assert_true(judge(&runs, 36121, 420, true, 7));
+	assert_false(stuck_look(&s, sleeps, true, 7, idle_ns + second_ns)); /* its CPU time is another one */
+	assert_true(s.looked_ns == idle_ns + second_ns && s.cpu_ns);
+	assert_false(stuck_look(&s, sleeps, true, 7, idle_ns + 20 * second_ns));
+	assert_true(stuck_look(&s, sleeps, true, 7, idle_ns + 21 * second_ns));
+	assert_int_equal(kill(sleeps, SIGKILL), 0);
+	waitpid(sleeps, NULL, 0);
+}
+
 /* Real processes: half a minute passes between two looks, as it seems. */
 static void runnable_and_sleeping_processes_are_told_apart(void **state)
 {
@@ -882,6 +910,7 @@ int main(void)
 		cmocka_unit_test(the_first_wait_does_not_count_either),
 		cmocka_unit_test(a_wait_ends_now_at_the_latest),
 		cmocka_unit_test(who_runs_for_too_long_is_stuck),
+		cmocka_unit_test(who_has_no_work_is_not_looked_at),
 		cmocka_unit_test(runnable_and_sleeping_processes_are_told_apart),
 		cmocka_unit_test(an_end_is_noticed_at_once),
 		cmocka_unit_test(descriptors_are_left),

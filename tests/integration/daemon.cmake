@@ -6,7 +6,7 @@ js_integration_alone(daemon_many)
 js_integration_test(daemon_programs 600 daemon_many.py $<TARGET_FILE:engine_load> --user 61236
   --only starts,stopped,waiting,supervised,captured,replaced,succeeded,succeeded_own,ended,hung --beside)
 js_integration_all_processes(daemon_programs)
-js_integration_test(daemon_losses 600 daemon_many.py $<TARGET_FILE:engine_load> --user 61250 --only flooded,starved)
+js_integration_test(daemon_losses 600 daemon_many.py $<TARGET_FILE:engine_load> --user 61250 --only flooded,starved,late)
 js_integration_all_processes(daemon_losses)
 js_integration_alone(daemon_losses)
 js_integration_test(daemon_stuck 300 daemon_many.py $<TARGET_FILE:engine_load> --user 61240 --only stuck)

@@ -570,20 +570,45 @@ def flood():
             for cpu in sorted(os.sched_getaffinity(0))]
 
 
+# Before EMBEDS: a thread that is none of the JVM's, and has another name as soon as a file is there.
+RENAMED = """
+import ctypes, os, threading
+def work(path):
+    name = ctypes.CDLL(None).prctl
+    name(15, b"native")
+    while not os.path.exists(path):
+        pass
+    name(15, b"renamed")
+    while True:
+        pass
+threading.Thread(target=work, args=(%r,), daemon=True).start()
+"""
+
+
+def have_thread(d, jvms, name):
+    return all(name in [r["thread"] for r in d.kept(j.pid)["rows"]] for j in jvms)
+
+
 def metric(tmp, name):
     return next(float(l.split()[1]) for l in ask(tmp, "/metrics").splitlines() if l.startswith("jsampler_%s " % name))
 
 
 def flooded(jdk, classes, tmp, _load):
-    """A program fills the rings of names, so that records of others are lost: that is said, costs no samples, and a JVM that executes
-    another one is noticed all the same."""
-    d, bad = begin(tmp, sampling="frequency = 49\ncpu_limit = 100%"), []
-    jvms = [one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s %s \"$@\"" % (shlex.quote(EMBEDS), libjvm(jdk))) for _ in range(4)]
+    """A program fills the rings of names, so that records of others are lost: that is said, costs no samples, and a thread that has a
+    new name, and a JVM that executes another one, are noticed all the same."""
+    d, bad, there = begin(tmp, sampling="frequency = 49\ncpu_limit = 100%"), [], pathlib.Path(tmp, "rename")
+    script = shlex.quote(RENAMED % str(there) + EMBEDS)
+    jvms = [one.Busy(jdk, classes, shell="exec /usr/bin/python3 -c %s %s \"$@\"" % (script, libjvm(jdk))) for _ in range(4)]
     if not jvm.wait_until(lambda: all(d.worker(j.pid) for j in jvms)):
         bad.append("they are not sampled")
+    if not jvm.wait_until(lambda: have_thread(d, jvms, "native"), 60, 0.5):
+        bad.append("some have no thread of that name")
     floods = flood()
     if not jvm.wait_until(lambda: metric(tmp, "lost_records_total"), 60):
         bad.append("no records are lost, or that is not said")
+    there.touch()
+    if not jvm.wait_until(lambda: have_thread(d, jvms, "renamed"), 60, 1):
+        bad.append("some have not the new name: %s" % [[r["thread"] for r in d.kept(j.pid)["rows"]] for j in jvms])
     for j in jvms:
         jvm.burn(j.pid, 0.5)
         j.proc.stdin.write(b"\n")
@@ -624,6 +649,26 @@ def starved(jdk, classes, tmp, _load):
     if not jvm.wait_until(lambda: metric(tmp, "jvms_starved") == 0, 90, 1):
         bad.append("it stays so: " + d.said())
     j.stop()
+    d.stop()
+    return bad
+
+
+def late(jdk, classes, tmp, _load):
+    """What was sampled of a JVM in the second before it was killed can be counted for nobody any more: that is said."""
+    d, bad = begin(tmp), []
+    j = one.Busy(jdk, classes, always=True)
+    if not jvm.wait_until(lambda: d.worker(j.pid)):
+        bad.append("it is not sampled")
+    time.sleep(33)  # samples wait once no process was added for 30 s (perf_hold.c)
+    before = metric(tmp, "late_samples_total")
+    j.stop()
+    if not jvm.wait_until(lambda: metric(tmp, "late_samples_total") > before, 20, 0.5):
+        bad.append("no sample is late: " + ask(tmp, "/metrics"))
+    print("%d samples were late, %d before" % (metric(tmp, "late_samples_total"), before))
+    if not jvm.wait_until(lambda: "samples were read when their program had ended" in d.said(), 20, 0.5):
+        bad.append("the log does not say that: " + d.said())
+    if metric(tmp, "lost_samples_total"):
+        bad.append("%d samples were lost" % metric(tmp, "lost_samples_total"))
     d.stop()
     return bad
 
@@ -753,7 +798,7 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, starved, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, starved, late, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

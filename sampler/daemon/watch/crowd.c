@@ -210,7 +210,7 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 	if (!m || m->over)
 		return;
 	work_for(c, m);
-	own.weight *= member_divisor_at(c, m, raw->time_ns);
+	own.weight *= member_take_divisor(c, m, raw->time_ns);
 	if (session_hosted_sample(m->session, &own))
 		return;
 	m->doubtful++;

@@ -160,8 +160,7 @@ static void send_samples(struct crowd *c, struct member *m)
 
 	if (r == 0) {
 		alone = is_for_itself(m, &np->meta, session_hosted_cut(m->session));
-		if (m->mixed)
-			np->meta.period = 0; /* there was more than one; each sample has its weight */
+		np->meta.period = m->mixed ? 0 : period_of(c, m->taken ? m->taken : m->divisor);
 		r = watched_send(&m->w, np, &err);
 		named_profile_free(np);
 	}
@@ -180,6 +179,7 @@ void member_end_step(struct crowd *c, struct member *m)
 	if (!session_take_nothing(m->session))
 		send_samples(c, m);
 	m->mixed = false;
+	m->taken = 0;
 	tell_doubtful(c, m);
 }
 
@@ -248,7 +248,6 @@ static void change_divisor(struct crowd *c, struct member *m)
 	m->changed_ns = m->change_ns;
 	m->divisor = m->next_divisor;
 	m->next_divisor = 0;
-	m->mixed = true;
 	session_hosted_period(m->session, period_of(c, m->divisor));
 	if (m->change_why != BROKER_WHY_RULE)
 		tell_divisor(c, m);
@@ -271,10 +270,16 @@ uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
 {
 	if (m->next_divisor && time_ns >= m->change_ns)
 		change_divisor(c, m);
-	if (time_ns >= m->changed_ns)
-		return m->divisor;
-	m->mixed = true;
-	return m->before;
+	return time_ns >= m->changed_ns ? m->divisor : m->before;
+}
+
+uint32_t member_take_divisor(struct crowd *c, struct member *m, uint64_t time_ns)
+{
+	uint32_t divisor = member_divisor_at(c, m, time_ns);
+
+	m->mixed |= m->taken && m->taken != divisor;
+	m->taken = divisor;
+	return divisor;
 }
 
 /* --- beginning --- */

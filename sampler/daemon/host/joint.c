@@ -141,7 +141,7 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 		log_warn("the process that samples cannot be started: %s", strerror(-r));
 }
 
-static int slot_at_work(const struct joint *j)
+int joint_at_work(const struct joint *j)
 {
 	uint32_t slot = atomic_load(&j->page->slot);
 
@@ -160,7 +160,7 @@ static bool give_up_stuck(struct joint *j, uint64_t now, int *ret_slot)
 	if (!j->killed_ns || now - j->killed_ns < END_NS)
 		return false;
 	log_warn("process %d, which samples, could not be ended, and is left behind", (int)j->pid);
-	*ret_slot = slot_at_work(j);
+	*ret_slot = joint_at_work(j);
 	forget(j);
 	j->again_ns = now;
 	return true;
@@ -283,7 +283,7 @@ void joint_forget(struct joint *j, int status, int *ret_slot)
 		start_later(j, status);
 	}
 	if (failed)
-		*ret_slot = slot_at_work(j);
+		*ret_slot = joint_at_work(j);
 	forget(j);
 }
 

@@ -62,6 +62,7 @@ bool joint_report(struct joint *j, struct crowd_report *ret);
 
 /* A child has ended. false: it was another one. Its last reports can still be read, until joint_forget(). */
 bool joint_ended(struct joint *j, pid_t child);
+int joint_at_work(const struct joint *j); /* the slot of the target that it says it works on; -1: none */
 /* To be called then, with its status. *ret_slot: the target that it was working on, if that is to blame; -1: none. */
 void joint_forget(struct joint *j, int status, int *ret_slot);
 void joint_stop(struct joint *j, int signal);

@@ -197,37 +197,46 @@ bool targets_found(struct targets *t, const struct scan_found *f)
 	return true;
 }
 
-/* The target whose samples it was working on when it ended gets a worker of its own from now on. */
-static void joint_has_ended(struct targets *t, int blamed_slot, uint64_t now)
+static struct target *joined_in(const struct targets *t, int slot)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		struct target *one = &t->list[i];
-		const struct quarantine_who who = target_blamed(one);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].joined && (int)t->list[i].slot == slot)
+			return &t->list[i];
+	return NULL;
+}
 
-		if (!one->joined)
-			continue;
-		one->joined = false;
-		targets_ungovern(t, one);
-		if ((int)one->slot != blamed_slot)
-			continue;
-		quarantine_blame(t->quarantine, &who, now);
-		one->alone = true;
-		log_warn("PID %d is sampled by a process of its own: the one that samples all others ended "
-			 "unexpectedly while working on it",
-			 (int)one->who.pid);
-	}
+/* blamed: the target that it was working on gets a worker of its own from now on; NULL: none is. */
+static void joint_has_ended(struct targets *t, struct target *blamed, uint64_t now)
+{
+	struct quarantine_who who;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].joined) {
+			t->list[i].joined = false;
+			targets_ungovern(t, &t->list[i]);
+		}
+	if (!blamed)
+		return;
+	who = target_blamed(blamed);
+	quarantine_blame(t->quarantine, &who, now);
+	blamed->alone = true;
+	log_warn("PID %d is sampled by a process of its own: the one that samples all others ended unexpectedly while "
+		 "working on it",
+		 (int)blamed->who.pid);
 }
 
 bool targets_ended(struct targets *t, pid_t child, int status)
 {
 	uint64_t now = clock_monotonic_ns();
+	struct target *at_work;
 	int blamed_slot;
 
 	if (!joint_ended(&t->joint, child))
 		return targets_own_ended(t, child, status, now);
+	at_work = joined_in(t, joint_at_work(&t->joint)); /* whatever its last report says about it */
 	targets_take_reports(t);
 	joint_forget(&t->joint, status, &blamed_slot);
-	joint_has_ended(t, blamed_slot, now);
+	joint_has_ended(t, blamed_slot < 0 ? NULL : at_work, now);
 	return true;
 }
 
@@ -247,7 +256,7 @@ static void turn_joint(struct targets *t)
 
 	targets_take_reports(t);
 	if (!t->isolate && joint_turn(&t->joint, &o, &blamed_slot))
-		joint_has_ended(t, blamed_slot, clock_monotonic_ns());
+		joint_has_ended(t, joined_in(t, blamed_slot), clock_monotonic_ns());
 }
 
 /* Its place is needed until its last process has ended. */

@@ -165,20 +165,14 @@ static bool add(struct scan *s, bool early, size_t max)
 	return true;
 }
 
-static bool choose(struct scan *s)
+static bool choose(struct scan *s, bool any)
 {
-	bool any = s->any && s->now_ns >= s->any_ns;
-
 	s->next.n = s->owners.n = 0;
 	forgive(s);
 	if (!any && !is_time(s))
 		return true;
 	if (!add(s, false, SIZE_MAX) || (any && !add(s, true, ANY_MAX)))
 		return false;
-	if (any) {
-		s->any = false;
-		s->any_ns = s->now_ns + ANY_NS;
-	}
 	return true;
 }
 
@@ -263,18 +257,24 @@ int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)
 				 .found = looked,
 				 .stuck = stuck};
 	size_t left = 0;
+	bool any;
 	int r;
 
 	s->now_ns = clock_monotonic_ns();
+	any = s->any && s->now_ns >= s->any_ns;
 	s->found = found;
 	s->ctx = ctx;
 	r = list_processes(s, err);
 	if (r < 0)
 		return r;
-	if (!choose(s))
+	if (!choose(s, any))
 		return err_set(err, -ENOMEM, "out of memory");
 	e.owners = s->owners.v;
 	e.deadline_ns = clock_monotonic_ns() + PATIENCE_NS;
 	r = s->next.n ? each_process(s->next.v, s->next.n, &e, &left, err) : 0;
+	if (any && r == 0) {
+		s->any = left > 0; /* some of them were not reached */
+		s->any_ns = s->now_ns + ANY_NS;
+	}
 	return r < 0 ? r : left > 0;
 }

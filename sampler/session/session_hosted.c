@@ -240,11 +240,6 @@ bool session_hosted_check(struct session *s)
 	return is_same_program(s) || proc_exiting(s->proc);
 }
 
-void session_hosted_period(struct session *s, uint64_t period_ns)
-{
-	s->o.engine_options.period = period_ns;
-}
-
 int session_hosted_pidfd(const struct session *s)
 {
 	return proc_pidfd(s->proc);

@@ -205,14 +205,18 @@ static void on_sample(void *ctx, const struct raw_sample *raw)
 	struct crowd *c = ctx;
 	struct member *m = member_find(c, raw->pid);
 	struct raw_sample own = *raw;
+	uint32_t divisor;
 
 	c->late += !m;
 	if (!m || m->over)
 		return;
 	work_for(c, m);
-	own.weight *= member_take_divisor(c, m, raw->time_ns);
-	if (session_hosted_sample(m->session, &own))
+	divisor = member_divisor_at(c, m, raw->time_ns);
+	own.weight *= divisor;
+	if (session_hosted_sample(m->session, &own)) {
+		member_took(m, divisor);
 		return;
+	}
 	m->doubtful++;
 	c->late++;
 }

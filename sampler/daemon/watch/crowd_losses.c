@@ -59,10 +59,9 @@ static void say(struct crowd *c, const struct crowd_lost *now, uint64_t now_ns)
 	if (l.samples)
 		log_warn("%s", text);
 	if (l.records)
-		log_warn(
-			"%llu records of new names, ended threads, executed programs and mapped files were lost: these "
-			"are looked for again",
-			(unsigned long long)l.records);
+		log_warn("%llu records of new names, ended threads, executed programs and mapped files were lost; what "
+			 "they said is looked for",
+			 (unsigned long long)l.records);
 	if (l.ended)
 		log_info(
 			"%llu samples were of threads that had just ended, and the kernel did not say of which program",

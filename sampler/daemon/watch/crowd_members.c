@@ -161,6 +161,8 @@ static void send_samples(struct crowd *c, struct member *m)
 	if (r == 0) {
 		alone = is_for_itself(m, &np->meta, session_hosted_cut(m->session));
 		np->meta.period = m->mixed ? 0 : period_of(c, m->taken ? m->taken : m->divisor);
+		m->mixed = false;
+		m->taken = 0;
 		r = watched_send(&m->w, np, &err);
 		named_profile_free(np);
 	}
@@ -178,8 +180,6 @@ void member_end_step(struct crowd *c, struct member *m)
 		return;
 	if (!session_take_nothing(m->session))
 		send_samples(c, m);
-	m->mixed = false;
-	m->taken = 0;
 	tell_doubtful(c, m);
 }
 
@@ -248,7 +248,6 @@ static void change_divisor(struct crowd *c, struct member *m)
 	m->changed_ns = m->change_ns;
 	m->divisor = m->next_divisor;
 	m->next_divisor = 0;
-	session_hosted_period(m->session, period_of(c, m->divisor));
 	if (m->change_why != BROKER_WHY_RULE)
 		tell_divisor(c, m);
 }
@@ -273,13 +272,10 @@ uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns)
 	return time_ns >= m->changed_ns ? m->divisor : m->before;
 }
 
-uint32_t member_take_divisor(struct crowd *c, struct member *m, uint64_t time_ns)
+void member_took(struct member *m, uint32_t divisor)
 {
-	uint32_t divisor = member_divisor_at(c, m, time_ns);
-
 	m->mixed |= m->taken && m->taken != divisor;
 	m->taken = divisor;
-	return divisor;
 }
 
 /* --- beginning --- */

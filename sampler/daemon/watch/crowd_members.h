@@ -26,7 +26,7 @@ struct member {
 	uint32_t change_why; /* enum broker_why */
 	uint64_t cost_ns, cost_told_ns; /* CPU time spent on it; the part that was reported to the first process */
 	bool identified, over;
-	uint32_t taken; /* the divisor of the latest sample of this step; 0: it has none */
+	uint32_t taken; /* the divisor of the latest sample since the last profile; 0: there was none */
 	bool mixed; /* its samples have different ones; each has its weight */
 	uint64_t doubtful; /* samples that may be another program's */
 	char user[sizeof(((struct broker_admission *)0)->note)];
@@ -67,9 +67,8 @@ void member_end(struct crowd *c, struct member *m); /* m is freed */
 void members_end_gone(struct crowd *c); /* those whose process has ended, which is reported */
 /* Notes a change of the divisor that is yet to come. */
 void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a);
-/* The divisor of samples of that time, and the same for a sample that counts for this step. */
-uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns);
-uint32_t member_take_divisor(struct crowd *c, struct member *m, uint64_t time_ns);
+uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns); /* of samples of that time */
+void member_took(struct member *m, uint32_t divisor); /* a sample of its session had that */
 void member_tell_cost(const struct crowd *c, struct member *m);
 
 /* From now on, this thread works for that target; m NULL: for none. */

@@ -116,7 +116,7 @@ void watched_say_lost(const struct watched *w, int r, const struct err *err)
  */
 void watched_begin_steps(struct watched *w, uint64_t now_ns)
 {
-	uint64_t late = (uint64_t)w->pid * 7919 % ENDS * (SECOND_NS / ENDS);
+	uint64_t late = (uint64_t)w->pid % ENDS * (SECOND_NS / ENDS);
 
 	w->next_ns = (now_ns / STEP_NS + 1) * STEP_NS + late;
 }

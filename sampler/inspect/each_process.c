@@ -1,7 +1,6 @@
 #include "sampler/inspect/each_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -20,7 +19,6 @@
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/text.h"
 #include "symbolizer/base/vec.h"
-#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc.h"
 #include "symbolizer/target/proc_stat.h"
 
@@ -215,14 +213,10 @@ static int patience_ms(const struct run *r)
 /* Could the child run (proc(5), stat), but had the CPU for less than half of the time since *cpu_ns was set? */
 static bool is_starved(pid_t child, uint64_t waited_ns, uint64_t *cpu_ns)
 {
-	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_stat st = {0};
 	uint64_t before_ns = *cpu_ns;
-	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
-	return clock_cpu_of_ns(child, cpu_ns) && *cpu_ns - before_ns < waited_ns / 2 &&
-	       file_read_at(AT_FDCWD, path, 4096, &text, NULL) == 0 && proc_stat_parse(text, &st) == 0 &&
+	return clock_cpu_of_ns(child, cpu_ns) && *cpu_ns - before_ns < waited_ns / 2 && proc_stat_of(child, &st) == 0 &&
 	       st.state == 'R';
 }
 

@@ -473,13 +473,6 @@ bool proc_same_ns(struct proc *p, const char *ns)
 
 /* --- CPU time, CPUs, ages */
 
-static uint64_t ticks_ns(uint64_t ticks)
-{
-	long hz = sysconf(_SC_CLK_TCK);
-
-	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
-}
-
 /*
  * The process's CPU clock counts nanoseconds and includes threads that have ended; stat counts ticks.
  * clock_getcpuclockid(3) derives the clock's id from the PID alone, so check afterwards that the process still exists:
@@ -501,7 +494,7 @@ int proc_cpu_ns(struct proc *p, uint64_t *ret)
 	if (r == -ENOENT)
 		r = -ESRCH;
 	if (r == 0)
-		*ret = ticks_ns(s.utime + s.stime);
+		*ret = proc_ticks_ns(s.utime + s.stime);
 	return r;
 }
 
@@ -511,7 +504,7 @@ int proc_waited_cpu_ns(struct proc *p, uint64_t *ret)
 	int r = stat_read(p, 0, &s);
 
 	if (r == 0)
-		*ret = ticks_ns(s.cutime + s.cstime);
+		*ret = proc_ticks_ns(s.cutime + s.cstime);
 	return r == -ENOENT ? -ESRCH : r;
 }
 
@@ -528,7 +521,7 @@ int proc_system_ns(struct proc *p, pid_t tid, uint64_t *ret)
 	int r = tid ? thread_stat(p, tid, &s) : stat_read(p, 0, &s);
 
 	if (r == 0)
-		*ret = ticks_ns(s.stime);
+		*ret = proc_ticks_ns(s.stime);
 	return r;
 }
 
@@ -543,7 +536,7 @@ int proc_thread_age_ns(struct proc *p, pid_t tid, uint64_t *ret)
 		return r;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	*ret = now_ns > ticks_ns(s.start) ? now_ns - ticks_ns(s.start) : 0;
+	*ret = now_ns > proc_ticks_ns(s.start) ? now_ns - proc_ticks_ns(s.start) : 0;
 	return 0;
 }
 
@@ -568,6 +561,6 @@ int proc_thread_cpu_ns(struct proc *p, pid_t tid, uint64_t *ret)
 		return r;
 	r = thread_stat(p, tid, &s);
 	if (r == 0)
-		*ret = ticks_ns(s.utime + s.stime);
+		*ret = proc_ticks_ns(s.utime + s.stime);
 	return r;
 }

@@ -1,10 +1,35 @@
 #include "symbolizer/target/proc_stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "symbolizer/base/cleanup.h"
+#include "symbolizer/files/fileio.h"
+
+enum { STAT_BYTES = 4096 };
+
+int proc_stat_of(pid_t pid, struct proc_stat *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	char path[40];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	r = file_read_at(AT_FDCWD, path, STAT_BYTES, &text, NULL);
+	return r < 0 ? r : proc_stat_parse(text, ret);
+}
+
+uint64_t proc_ticks_ns(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
+}
 
 int proc_stat_parse(const char *text, struct proc_stat *ret)
 {

@@ -1,18 +1,15 @@
 #include "sampler/daemon/host/own_cpu.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/files/fileio.h"
 #include "symbolizer/target/proc_stat.h"
 
-enum { GENERATIONS = 2, CHILDREN_MAX = 1024, STAT_BYTES = 4096 };
+enum { GENERATIONS = 2, CHILDREN_MAX = 1024 };
 #define SECOND_NS UINT64_C(1000000000)
 #define TICKS_NS (SECOND_NS / 20) /* /proc/PID/stat counts whole ticks of 10 ms, for each of some processes */
 
@@ -36,14 +33,11 @@ static uint64_t used_ns(const struct rusage *usage)
 /* Of children that this process has waited for, and of theirs; in whole ticks. false: it has ended, or cannot be read. */
 static bool waited_ns(pid_t pid, uint64_t *ret)
 {
-	CLEANUP(free_at_exit) char *text = NULL;
 	struct proc_stat st;
-	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (file_read_at(AT_FDCWD, path, STAT_BYTES, &text, NULL) < 0 || proc_stat_parse(text, &st) < 0)
+	if (proc_stat_of(pid, &st) < 0)
 		return false;
-	*ret = (st.cutime + st.cstime) * (SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
+	*ret = proc_ticks_ns(st.cutime + st.cstime);
 	return true;
 }
 

@@ -90,8 +90,8 @@ int session_result(struct session *s, struct named_profile **ret, struct err *er
  */
 int session_take(struct session *s, struct named_profile **ret, struct err *err);
 /*
- * The same, but only if nothing was counted, which costs almost nothing then: most steps of a JVM that does nothing are
- * like that. false: call session_take().
+ * The same, but only if nothing was counted, and there are no names to leave behind; costs almost nothing. Most steps of
+ * a JVM that does nothing are like that. false: call session_take().
  */
 bool session_take_nothing(struct session *s);
 /* The JVM (hotspot.h), to be used in the same thread; NULL: it is not a JVM, or cannot be read yet. */

@@ -798,7 +798,8 @@ def main():
         return jvm.SKIP
     jdk = jvm.pick_jdk(args.jdk)
     load = str(jvm.public(pathlib.Path(args.load).resolve()))
-    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded, succeeded_own, flooded, starved, late, ended, hung, stuck) if not args.only or c.__name__ in args.only]
+    cases = [c for c in (shares, governed, slower, starts, brief, stopped, waiting, supervised, captured, replaced, succeeded,
+                         succeeded_own, flooded, starved, late, ended, hung, stuck) if not args.only or c.__name__ in args.only]
     bad = beside(cases, args.user, sys.argv) if args.beside else in_turn(cases, jdk, load)
     print("\n".join(bad) or "ok")
     return bool(bad)

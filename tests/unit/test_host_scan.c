@@ -167,7 +167,10 @@ static void who_is_known_is_not_looked_at_again(void **state)
 	scan_free(s);
 }
 
-/* Before its time, but not as often as anybody wants. Nobody else has its user, whose turn comes however many processes others have. */
+/*
+ * Before its time, but not as often as anybody wants. Nobody else has its user, whose turn comes however many processes
+ * others have.
+ */
 static void any_may_have_become_a_jvm(void **state)
 {
 	struct scan *s = scan_new();

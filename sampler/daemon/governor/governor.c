@@ -12,13 +12,13 @@ enum { MILLION = 1000000, URGENT_TIMES = 4 };
 
 struct target {
 	uint64_t id;
-	uint32_t wanted,
-		divisor; /* the smallest that it may have; the present one, which is that times a power of two */
+	uint32_t wanted; /* the smallest divisor that it may have */
+	uint32_t divisor; /* the present one, which is that times a power of two */
 	uint64_t cpu_ns, from_ns; /* its total cost now, and when the window began */
 	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
 	uint64_t raised_ns; /* since it was lowered; 0: not */
 	unsigned
-		lost; /* so many of the doublings of its divisor are because samples were lost, not because of CPU time */
+		lost; /* so many doublings of its divisor are because samples were lost, the others because of CPU time */
 	uint64_t cost; /* expected cost at the present divisor, in millionths of a core */
 };
 
@@ -30,8 +30,7 @@ struct governor {
 		uint64_t began_ns, own_ns; /* the time, and the daemon's CPU time at that time */
 	} window;
 	uint64_t last_lost;
-	uint64_t
-		starved_ns; /* samples were lost, and targets are to be lowered for that until then; 0: they were not */
+	uint64_t starved_ns; /* until then, targets are to be lowered because samples were lost; 0: none were */
 	uint64_t own_cpu;
 	bool helpless;
 };
@@ -155,7 +154,7 @@ static void set(struct changes *c, struct target *t, uint32_t divisor, bool lost
 	c->tell(c->ctx, &change);
 }
 
-/* What the limit wants to be lowered is not raised sooner because samples had been lost before. */
+/* What the limit lowers is raised only as the limit allows, including earlier steps that were for lost samples. */
 static void lower(struct changes *c, struct target *t, bool lost)
 {
 	bool soon = c->now_ns - t->raised_ns < 4 * t->hold_ns;

@@ -62,7 +62,7 @@ void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns);
 
 /*
  * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so far,
- * and the number of samples that were lost so far; neither of these ever falls. Calls change() for each divisor to be
+ * and the number of samples that were lost so far; neither of the last two ever falls. Calls change() for each divisor to be
  * changed, which must not add or remove targets.
  */
 void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,

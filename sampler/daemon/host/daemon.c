@@ -177,13 +177,14 @@ static void take_children(struct daemon *d)
 	int status;
 	pid_t child;
 
-	while ((child = wait4(-1, &status, WNOHANG, &usage)) > 0)
+	while ((child = wait4(-1, &status, WNOHANG, &usage)) > 0) {
 		if (targets_ended(&d->targets, child, status))
 			continue;
-		else if (capturing_ended(&d->capturing, &d->targets, child, status))
+		if (capturing_ended(&d->capturing, &d->targets, child, status))
 			own_cpu_left_out(&d->own_cpu, &usage);
 		else
 			keeping_ended(&d->keeping, child, status);
+	}
 }
 
 static bool runs(const struct daemon *d)

@@ -10,7 +10,8 @@ struct rusage;
 /* Zero-initialise. */
 struct own_cpu {
 	uint64_t left_out_ns; /* of children that do not count, and have ended */
-	uint64_t last_ns, vanished_ns; /* the last answer; what processes had used of which nothing is known any more */
+	uint64_t last_ns,
+		vanished_ns; /* the last answer; what processes had used that ended without being waited for */
 };
 
 /*

@@ -32,7 +32,7 @@ struct target {
 	bool alone; /* it should have a process of its own, whatever the rules say */
 	bool alone_by_rule; /* the same, because of a rule */
 	bool joined; /* it is sampled together with others */
-	int pidfd; /* -1: the kernel has none, or there are too many descriptors */
+	int pidfd; /* -1: the kernel has none, or too few descriptors are left */
 	bool ended; /* pidfd has shown that */
 	uint32_t divisor, next; /* while joined: the worker's present one, and the next */
 	enum broker_why why; /* what `next` is for */

@@ -71,9 +71,9 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns);
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
 bool targets_governed(const struct targets *t); /* there is something to govern */
 enum { TARGETS_FDS = 2 };
-void targets_poll(const struct targets *t,
-		  struct pollfd ret[TARGETS_FDS]); /* for when targets_turn() has something to do */
-/* Does again() tell of every process that becomes a JVM? */
+/* For when targets_turn() has something to do. */
+void targets_poll(const struct targets *t, struct pollfd ret[TARGETS_FDS]);
+/* Does a worker run that tells again() of processes that become JVMs? */
 bool targets_told(const struct targets *t);
 /* hz, rules or isolate have changed: all processes that sample are started anew. */
 void targets_configured(struct targets *t);

@@ -1,6 +1,6 @@
 /*
- * What the process says that samples targets together. It is not trusted: if it was taken over, it may say anything, but
- * only about targets that it samples.
+ * What the process says that samples targets together. It is not trusted: it may be taken over. What it says about a
+ * target counts only while it samples that one; about other processes, it can only cause looks at them.
  */
 #include "sampler/daemon/governor/governor.h"
 #include "sampler/daemon/host/target.h"

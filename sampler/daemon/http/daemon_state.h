@@ -15,7 +15,7 @@ struct daemon_numbers {
 	uint64_t own_cpu, cpu_limit; /* in millionths of a core; own_cpu: of all processes, averaged over 10 s */
 	uint64_t helpless; /* 1: above the limit, although no target can be sampled less often */
 	uint64_t captures; /* that run */
-	uint64_t starved; /* those of `lowered` for which lost samples are the reason */
+	uint64_t starved; /* those of `lowered` that would be sampled more often if no samples had been lost */
 	uint64_t lost_samples, lost_records, ended_samples, late_samples; /* as in struct crowd_lost; since the start */
 };
 

@@ -87,6 +87,12 @@ enum broker_admission_what {
 
 enum broker_why { BROKER_WHY_CPU, BROKER_WHY_RULE, BROKER_WHY_LOST }; /* cpu_limit; a rule; samples were lost */
 
+/* For the log and events, which tell of rules in another way. */
+static inline const char *broker_why_text(uint32_t why)
+{
+	return why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit";
+}
+
 struct broker_admission {
 	uint32_t what; /* enum broker_admission_what */
 	int32_t pid;

@@ -141,15 +141,15 @@ static void try_start(struct joint *j, const struct joint_options *o, uint64_t n
 		log_warn("the process that samples cannot be started: %s", strerror(-r));
 }
 
-int joint_at_work(const struct joint *j)
+uint32_t joint_at_work(const struct joint *j)
 {
 	uint32_t slot = atomic_load(&j->page->slot);
 
-	return slot && slot <= CROWD_MAX ? (int)slot - 1 : -1;
+	return slot && slot <= CROWD_MAX ? slot - 1 : CROWD_MAX;
 }
 
 /* A process that waits for a file system that does not answer does not end even when it is killed. */
-static bool give_up_stuck(struct joint *j, uint64_t now, int *ret_slot)
+static bool give_up_stuck(struct joint *j, uint64_t now, uint32_t *ret_slot)
 {
 	if (!j->killed_ns &&
 	    stuck_look(&j->stuck, j->pid, atomic_load(&j->page->slot), atomic_load(&j->page->turns), now)) {
@@ -166,7 +166,7 @@ static bool give_up_stuck(struct joint *j, uint64_t now, int *ret_slot)
 	return true;
 }
 
-bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot)
+bool joint_turn(struct joint *j, const struct joint_options *o, uint32_t *ret_slot)
 {
 	uint64_t now = clock_monotonic_ns();
 
@@ -271,20 +271,16 @@ bool joint_ended(struct joint *j, pid_t child)
 	return true;
 }
 
-void joint_forget(struct joint *j, int status, int *ret_slot)
+bool joint_forget(struct joint *j, int status)
 {
-	bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != WATCH_ENDED;
-
-	*ret_slot = -1;
 	if (is_refusal(j, status)) {
 		log_warn("each JVM is sampled by a process of its own");
 		j->refused = true;
 	} else {
 		start_later(j, status);
 	}
-	if (failed)
-		*ret_slot = joint_at_work(j);
 	forget(j);
+	return !WIFEXITED(status) || WEXITSTATUS(status) != WATCH_ENDED;
 }
 
 void joint_stop(struct joint *j, int signal)

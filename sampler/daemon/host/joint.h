@@ -39,9 +39,9 @@ void joint_done(struct joint *j);
 
 /*
  * Starts it when it is time. Ends it if it is stuck, since a target can have pages and files whose reading never ends.
- * true: it could not be ended, and was left behind; *ret_slot as in joint_forget().
+ * true: it could not be ended, and was left behind; *ret_slot: joint_at_work().
  */
-bool joint_turn(struct joint *j, const struct joint_options *o, int *ret_slot);
+bool joint_turn(struct joint *j, const struct joint_options *o, uint32_t *ret_slot);
 static inline bool joint_runs(const struct joint *j)
 {
 	return j->pid != 0;
@@ -62,9 +62,8 @@ bool joint_report(struct joint *j, struct crowd_report *ret);
 
 /* A child has ended. false: it was another one. Its last reports can still be read, until joint_forget(). */
 bool joint_ended(struct joint *j, pid_t child);
-int joint_at_work(const struct joint *j); /* the slot of the target that it says it works on; -1: none */
-/* To be called then, with its status. *ret_slot: the target that it was working on, if that is to blame; -1: none. */
-void joint_forget(struct joint *j, int status, int *ret_slot);
+uint32_t joint_at_work(const struct joint *j); /* the slot of the target that it says it works on; CROWD_MAX: none */
+bool joint_forget(struct joint *j, int status); /* returns whether what it was working on is to blame for its end */
 void joint_stop(struct joint *j, int signal);
 
 #endif

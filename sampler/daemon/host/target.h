@@ -46,6 +46,7 @@ static inline struct quarantine_who target_blamed(const struct target *one)
 
 bool targets_room(struct targets *t, const struct scan_found *f); /* for one more; logs if there is none */
 
+struct target *targets_joined(const struct targets *t, uint64_t slot); /* of those sampled together; NULL: none */
 void targets_leave(struct targets *t, struct target *one); /* it is not sampled together with others from now on */
 void targets_take_reports(struct targets *t); /* of the process that samples targets together; it may have ended */
 

@@ -197,10 +197,10 @@ bool targets_found(struct targets *t, const struct scan_found *f)
 	return true;
 }
 
-static struct target *joined_in(const struct targets *t, int slot)
+struct target *targets_joined(const struct targets *t, uint64_t slot)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && (int)t->list[i].slot == slot)
+		if (t->list[i].joined && t->list[i].slot == slot)
 			return &t->list[i];
 	return NULL;
 }
@@ -229,14 +229,12 @@ bool targets_ended(struct targets *t, pid_t child, int status)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct target *at_work;
-	int blamed_slot;
 
 	if (!joint_ended(&t->joint, child))
 		return targets_own_ended(t, child, status, now);
-	at_work = joined_in(t, joint_at_work(&t->joint)); /* whatever its last report says about it */
+	at_work = targets_joined(t, joint_at_work(&t->joint)); /* whatever its last report says about it */
 	targets_take_reports(t);
-	joint_forget(&t->joint, status, &blamed_slot);
-	joint_has_ended(t, blamed_slot < 0 ? NULL : at_work, now);
+	joint_has_ended(t, joint_forget(&t->joint, status) ? at_work : NULL, now);
 	return true;
 }
 
@@ -252,11 +250,11 @@ static void turn_joint(struct targets *t)
 		.feed = t->feed,
 		.ctx = t->ctx,
 	};
-	int blamed_slot;
+	uint32_t slot;
 
 	targets_take_reports(t);
-	if (!t->isolate && joint_turn(&t->joint, &o, &blamed_slot))
-		joint_has_ended(t, joined_in(t, blamed_slot), clock_monotonic_ns());
+	if (!t->isolate && joint_turn(&t->joint, &o, &slot))
+		joint_has_ended(t, targets_joined(t, slot), clock_monotonic_ns());
 }
 
 /* Its place is needed until its last process has ended. */

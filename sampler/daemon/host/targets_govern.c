@@ -35,13 +35,12 @@ void targets_ungovern(struct targets *t, const struct target *one)
 /* There may be several for one target. */
 static void note_change(void *ctx, const struct governor_change *c)
 {
-	struct targets *t = ctx;
+	struct target *one = targets_joined(ctx, c->target);
 
-	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && t->list[i].slot == c->target) {
-			t->list[i].next = c->to;
-			t->list[i].why = c->lost ? BROKER_WHY_LOST : BROKER_WHY_CPU;
-		}
+	if (!one)
+		return;
+	one->next = c->to;
+	one->why = c->lost ? BROKER_WHY_LOST : BROKER_WHY_CPU;
 }
 
 static double hz_of(const struct targets *t, uint32_t divisor)
@@ -57,8 +56,7 @@ static void say_change(const struct targets *t, const struct target *one)
 			 hz_of(t, one->next));
 	else
 		log_info("PID %d: one in %u samples is taken instead of one in %u (%s): %.3g Hz", (int)one->who.pid,
-			 (unsigned)one->next, (unsigned)one->divisor,
-			 one->why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit", hz_of(t, one->next));
+			 (unsigned)one->next, (unsigned)one->divisor, broker_why_text(one->why), hz_of(t, one->next));
 }
 
 /* Once for each target: a change that is announced replaces one that does not hold yet. */

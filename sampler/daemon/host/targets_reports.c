@@ -9,10 +9,9 @@
 
 static struct target *of_slot(const struct targets *t, const struct crowd_report *r)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->list[i].joined && t->list[i].slot == r->slot && t->list[i].who.pid == r->pid)
-			return &t->list[i];
-	return NULL;
+	struct target *one = targets_joined(t, r->slot);
+
+	return one && one->who.pid == r->pid ? one : NULL;
 }
 
 static bool is_by_rule(uint32_t what)

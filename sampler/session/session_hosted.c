@@ -112,7 +112,7 @@ static int open_parts(struct session *s, struct readers_shared *shared, struct e
 	return 0;
 }
 
-int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret, struct err *err)
+int session_open_hosted(struct session_hosting *h, pid_t pid, struct session **ret, struct err *err)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	int r;
@@ -120,7 +120,6 @@ int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->o = h->o;
-	s->o.engine_options.period = period_ns;
 	s->engine = &h->engine;
 	s->kallsyms = h->kallsyms;
 	s->hosted = true;

@@ -30,12 +30,8 @@ void session_hosting_pool(struct budget_pool *ret, size_t sessions);
 int session_hosting_open(const struct session_options *o, struct session_hosting **ret, struct err *err);
 void session_hosting_close(struct session_hosting *h); /* after its sessions */
 
-/*
- * Opens the session of a process that is sampled from now on. period_ns: of its samples. 0 or -errno; -ESRCH: it has
- * ended.
- */
-int session_open_hosted(struct session_hosting *h, pid_t pid, uint64_t period_ns, struct session **ret,
-			struct err *err);
+/* Opens the session of a process that is sampled from now on. 0 or -errno; -ESRCH: it has ended. */
+int session_open_hosted(struct session_hosting *h, pid_t pid, struct session **ret, struct err *err);
 
 /*
  * Counts a sample. false: not counted, because the process has ended or executed another program, so it may not be the

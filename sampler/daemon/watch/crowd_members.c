@@ -236,8 +236,7 @@ static void tell_divisor(struct crowd *c, const struct member *m)
 	char text[100];
 
 	snprintf(text, sizeof(text), "sampled %.3g times per second of CPU time instead of %.3g (%s)",
-		 hz_of(c, m->divisor), hz_of(c, m->before),
-		 m->change_why == BROKER_WHY_LOST ? "samples were lost" : "cpu_limit");
+		 hz_of(c, m->divisor), hz_of(c, m->before), broker_why_text(m->change_why));
 	if (m->w.introduced)
 		feed_out_event(&c->out, m->slot, FEED_THROTTLE, text);
 }
@@ -305,7 +304,7 @@ void member_admit(struct crowd *c, const struct broker_admission *a)
 	};
 	watched_begin_steps(&m->w, m->w.since_ns);
 	crowd_work_on(c, m);
-	r = session_open_hosted(c->hosting, a->pid, period_of(c, a->divisor), &m->session, &err);
+	r = session_open_hosted(c->hosting, a->pid, &m->session, &err);
 	if (r < 0) {
 		if (r != -ESRCH)
 			log_warn("PID %d is not sampled: %s", (int)a->pid, err.msg);

@@ -39,7 +39,7 @@ void threads_name_rest(struct threads *t, struct hotspot *hs, struct profile *p)
 /* How often names of Java threads are refreshed, if not every two seconds. */
 void threads_rename_every(struct threads *t, uint64_t ns);
 
-/* threads_comm() is called for each new name, so the kernel's name is read only once, and again after threads_rename_all(). */
+/* threads_comm() tells of each new name: the kernel's is read only once, and again after threads_rename_all(). */
 void threads_told(struct threads *t);
 
 /* Looks up the thread's name again at its next sample. */
@@ -49,12 +49,12 @@ void threads_rename(struct threads *t, pid_t tid);
 void threads_rename_all(struct threads *t);
 
 /*
- * Ends of threads may have been missed, and their tids may belong to others now: as threads_rename_all(), and those that were
- * not sampled since the last call are forgotten.
+ * Ends of threads may have been missed, and their tids may belong to others now: as threads_rename_all(), and those that
+ * were not sampled since the last call are forgotten.
  */
 void threads_forget(struct threads *t);
 
-/* Have threads ended, or were some forgotten, since the profile began? It has their names, and others may have their TIDs. */
+/* Did threads end, or were some forgotten, since the profile began? It has names of TIDs that others may get. */
 bool threads_some_ended(const struct threads *t);
 
 #endif

@@ -19,17 +19,6 @@
 
 enum { STATUS_MAX = 64 << 10, FILTER = 2 };
 
-static int read_status(pid_t pid, struct proc_status *ret)
-{
-	CLEANUP(free_at_exit) char *text = NULL;
-	char path[40];
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	r = file_read_at(AT_FDCWD, path, STATUS_MAX, &text, NULL);
-	return r < 0 ? r : proc_status_parse(text, ret);
-}
-
 /* Named as in proc_pid_status(5). */
 static void status_text(const struct proc_status *st, char *dst, size_t size)
 {
@@ -53,8 +42,8 @@ static bool has_own_filter(const struct proc_status *st)
 {
 	struct proc_status own;
 
-	return st->seccomp == FILTER &&
-	       (!st->seccomp_filters || read_status(getpid(), &own) < 0 || st->seccomp_filters > own.seccomp_filters);
+	return st->seccomp == FILTER && (!st->seccomp_filters || proc_status_of(getpid(), &own) < 0 ||
+					 st->seccomp_filters > own.seccomp_filters);
 }
 
 /* For everything that is missing. */
@@ -153,6 +142,6 @@ void check_closed_child(struct checks *c, pid_t child)
 {
 	struct proc_status st;
 
-	if (read_status(child, &st) == 0)
+	if (proc_status_of(child, &st) == 0)
 		say(c, CHECK_CLOSED_CHILD, &st);
 }

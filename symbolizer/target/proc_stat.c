@@ -11,17 +11,31 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/files/fileio.h"
 
-enum { STAT_BYTES = 4096 };
+enum { STAT_BYTES = 4096, STATUS_BYTES = 64 << 10 };
+
+/* *ret must be freed. */
+static int read_of(pid_t pid, const char *name, size_t max, char **ret)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return file_read_at(AT_FDCWD, path, max, ret, NULL);
+}
 
 int proc_stat_of(pid_t pid, struct proc_stat *ret)
 {
 	CLEANUP(free_at_exit) char *text = NULL;
-	char path[40];
-	int r;
+	int r = read_of(pid, "stat", STAT_BYTES, &text);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	r = file_read_at(AT_FDCWD, path, STAT_BYTES, &text, NULL);
 	return r < 0 ? r : proc_stat_parse(text, ret);
+}
+
+int proc_status_of(pid_t pid, struct proc_status *ret)
+{
+	CLEANUP(free_at_exit) char *text = NULL;
+	int r = read_of(pid, "status", STATUS_BYTES, &text);
+
+	return r < 0 ? r : proc_status_parse(text, ret);
 }
 
 uint64_t proc_ticks_ns(uint64_t ticks)

@@ -17,8 +17,9 @@ struct proc_stat {
 	uint64_t start; /* ticks since boot */
 };
 
-/* Reads and parses it, for a process that is found by its PID only. 0 or -errno. */
+/* Read and parse it, for a process that is found by its PID only. 0 or -errno. */
 int proc_stat_of(pid_t pid, struct proc_stat *ret);
+int proc_status_of(pid_t pid, struct proc_status *ret);
 uint64_t proc_ticks_ns(uint64_t ticks);
 /* -EINVAL: malformed. The thread's name in the text may contain anything, even parentheses and line ends. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);

@@ -22,27 +22,33 @@ static void burn(void)
 		;
 }
 
-/* A child that uses that much, says so on the pipe, and ends when it is killed. */
-static pid_t child_that_burns(int say)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		burn();
-		if (write(say, "", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	assert_true(child > 0);
-	return child;
-}
-
 static void wait_for(int said)
 {
 	char byte;
 
 	assert_int_equal(read(said, &byte, 1), 1);
+}
+
+/* A child that has used that much, and ends when it is killed. */
+static pid_t child_that_burned(void)
+{
+	pid_t child;
+	int p[2];
+
+	assert_int_equal(pipe(p), 0);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn();
+		if (write(p[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_true(child > 0);
+	wait_for(p[0]);
+	close(p[0]);
+	close(p[1]);
+	return child;
 }
 
 static void end(pid_t child, struct rusage *ret)
@@ -56,13 +62,10 @@ static void who_has_ended_counts(void **state)
 	struct own_cpu o = {0};
 	uint64_t before = own_cpu_ns(&o, NULL, 0), alive;
 	struct rusage usage;
-	int p[2];
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(p), 0);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	alive = own_cpu_ns(&o, NULL, 0);
 	assert_in_range(alive - before, BURN_NS, BURN_NS + SLACK_NS);
 	end(child, &usage);
@@ -75,13 +78,10 @@ static void who_was_never_seen_counts(void **state)
 	struct own_cpu o = {0};
 	uint64_t before = own_cpu_ns(&o, NULL, 0);
 	struct rusage usage;
-	int p[2];
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(p), 0);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	end(child, &usage);
 	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
 }
@@ -99,13 +99,7 @@ static void grandchildren_count(void **state)
 	assert_int_equal(pipe(p), 0);
 	child = fork();
 	if (child == 0) {
-		int q[2];
-
-		if (pipe(q) < 0)
-			_exit(1);
-		pid_t own = child_that_burns(q[1]);
-		wait_for(q[0]);
-		end(own, &usage);
+		end(child_that_burned(), &usage);
 		if (write(p[1], "", 1) == 1)
 			pause();
 		_exit(1);
@@ -122,13 +116,10 @@ static void a_capture_does_not_count(void **state)
 	struct own_cpu o = {0};
 	uint64_t before = own_cpu_ns(&o, NULL, 0);
 	struct rusage usage;
-	int p[2];
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(p), 0);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	assert_in_range(own_cpu_ns(&o, &child, 1) - before, 0, SLACK_NS);
 	end(child, &usage);
 	own_cpu_left_out(&o, &usage);
@@ -140,22 +131,18 @@ static void who_vanishes_keeps_its_place(void **state)
 {
 	struct own_cpu o = {0};
 	uint64_t before;
-	int p[2];
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(p), 0);
 	signal(SIGCHLD, SIG_IGN);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	before = own_cpu_ns(&o, NULL, 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	while (kill(child, 0) == 0)
 		usleep(1000);
 	signal(SIGCHLD, SIG_DFL);
 	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, 0, SLACK_NS);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
 	end(child, NULL);
 }
@@ -166,13 +153,10 @@ static void what_cannot_be_read_counts_once(void **state)
 	struct own_cpu o = {0};
 	struct rlimit before, none;
 	uint64_t alive;
-	int p[2];
 	pid_t child;
 
 	(void)state;
-	assert_int_equal(pipe(p), 0);
-	child = child_that_burns(p[1]);
-	wait_for(p[0]);
+	child = child_that_burned();
 	alive = own_cpu_ns(&o, NULL, 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = (struct rlimit){0, before.rlim_max};

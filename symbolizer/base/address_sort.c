@@ -1,11 +1,12 @@
 /* Sorting by an address: digit by digit, from the least significant one (radix sort). */
 #include "symbolizer/base/address_sort.h"
-#include "symbolizer/base/sorted.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "symbolizer/base/sorted.h"
 
 /* Eleven bits: the counts of all digits stay in the first-level cache. */
 enum {

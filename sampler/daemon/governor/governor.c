@@ -17,8 +17,7 @@ struct target {
 	uint64_t cpu_ns, from_ns; /* its total cost now, and when the window began */
 	uint64_t lowered_ns, hold_ns; /* not raised until hold_ns after it was lowered */
 	uint64_t raised_ns; /* since it was lowered; 0: not */
-	unsigned
-		lost; /* so many doublings of its divisor are because samples were lost, the others because of CPU time */
+	unsigned lost; /* how many doublings of its divisor are for lost samples; the others are for CPU time */
 	uint64_t cost; /* expected cost at the present divisor, in millionths of a core */
 };
 
@@ -316,9 +315,7 @@ struct governor_state governor_state(const struct governor *g)
 	struct governor_state s = {.own_cpu = g->own_cpu, .targets = g->targets.n, .helpless = g->helpless};
 
 	for (size_t i = 0; i < g->targets.n; i++) {
-		bool lowered = g->targets.v[i].divisor > g->targets.v[i].wanted;
-
-		s.lowered += lowered;
+		s.lowered += g->targets.v[i].divisor > g->targets.v[i].wanted;
 		s.starved += g->targets.v[i].lost > 0;
 	}
 	return s;

@@ -61,9 +61,9 @@ void governor_remove(struct governor *g, uint64_t target);
 void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns);
 
 /*
- * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so far,
- * and the number of samples that were lost so far; neither of the last two ever falls. Calls change() for each divisor to be
- * changed, which must not add or remove targets.
+ * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so
+ * far, and the number of samples that were lost so far; neither of the last two ever falls. Calls change() for each
+ * divisor to be changed, which must not add or remove targets.
  */
 void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uint64_t lost,
 		   void (*change)(void *ctx, const struct governor_change *c), void *ctx);

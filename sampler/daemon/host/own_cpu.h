@@ -10,8 +10,8 @@ struct rusage;
 /* Zero-initialise. */
 struct own_cpu {
 	uint64_t left_out_ns; /* of children that do not count, and have ended */
-	uint64_t last_ns,
-		vanished_ns; /* the last answer; what processes had used that ended without being waited for */
+	uint64_t last_ns; /* the last answer */
+	uint64_t vanished_ns; /* what processes had used that ended without being waited for */
 };
 
 /*

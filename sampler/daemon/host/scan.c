@@ -171,9 +171,7 @@ static bool choose(struct scan *s, bool any)
 	forgive(s);
 	if (!any && !is_time(s))
 		return true;
-	if (!add(s, false, SIZE_MAX) || (any && !add(s, true, ANY_MAX)))
-		return false;
-	return true;
+	return add(s, false, SIZE_MAX) && (!any || add(s, true, ANY_MAX));
 }
 
 /* A look before its time does not make the next ones rarer. */

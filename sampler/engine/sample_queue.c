@@ -29,7 +29,8 @@ struct sample_queue {
 		size_t reserved; /* its room */
 		size_t longest; /* longest message so far, with its header */
 		size_t touched; /* bytes of the ring, from its beginning, that have pages */
-		size_t reuse; /* where it starts over if messages are large */
+		size_t reuse; /* where it starts over if messages are large, */
+		size_t expected; /* or later, since that many bytes are to have room together */
 	} in;
 	struct { /* the consumer's */
 		_Alignas(64) uint64_t tail;
@@ -81,6 +82,11 @@ void sample_queue_reuse(struct sample_queue *q, size_t bytes)
 	q->in.reuse = bytes < START_OVER ? bytes : START_OVER;
 }
 
+void sample_queue_expect(struct sample_queue *q, size_t bytes, size_t n)
+{
+	q->in.expected = bytes + n * HEADER;
+}
+
 static size_t padded(size_t len)
 {
 	return HEADER + ((len + 7) & ~(size_t)7);
@@ -94,7 +100,8 @@ static void put_header(struct sample_queue *q, uint64_t pos, uint64_t value)
 /*
  * While the consumer keeps up, the same part of the ring is reused, because touching a new page costs more than most
  * messages. Until the consumer has taken the message that starts over, there is only as much room as was used so far.
- * That has to be enough for a while: for 1,024 messages of the longest size, or fewer if that is large (`reuse`).
+ * That has to be enough for a while: for 1,024 messages of the longest size, or fewer if that is large (`reuse`), and
+ * for what comes together.
  */
 static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t tail, size_t len)
 {
@@ -104,6 +111,8 @@ static bool starts_over(const struct sample_queue *q, uint64_t head, uint64_t ta
 		enough = q->in.reuse;
 	if (enough < len * START_OVER_MESSAGES)
 		enough = len * START_OVER_MESSAGES;
+	if (enough < q->in.expected)
+		enough = q->in.expected;
 	if (enough > q->size / 2)
 		enough = q->size / 2;
 	return head == tail && at >= enough;

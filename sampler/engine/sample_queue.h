@@ -21,9 +21,14 @@ struct sample_queue *sample_queue_new_shared(size_t bytes);
 void sample_queue_free(struct sample_queue *q); /* this process's end */
 /*
  * Producer, before it begins: how many bytes are used again and again while the consumer keeps up, if messages are
- * large. Otherwise 8 MB.
+ * large. Otherwise 8 MB. sample_queue_expect() may make it more.
  */
 void sample_queue_reuse(struct sample_queue *q, size_t bytes);
+/*
+ * Producer. The next n messages have that many bytes in all, each rounded up to 8, and the consumer may take none of
+ * them before the last: the producer does not start over where there would be no room for them.
+ */
+void sample_queue_expect(struct sample_queue *q, size_t bytes, size_t n);
 
 /*
  * Producer. Room for a message of `len` bytes, contiguous and 8-byte aligned; NULL: full, or longer than a quarter of

@@ -129,6 +129,26 @@ static void test_reuse(void **state)
 	sample_queue_free(q);
 }
 
+/* What comes together has room, wherever the one before ended and although a consumer that keeps up takes nothing yet. */
+static void test_expected(void **state)
+{
+	enum { BYTES = 64 << 20, LEN = 10000, REUSE = 1 << 20, FEW = 125, MANY = 500 };
+	struct sample_queue *q = sample_queue_new(BYTES);
+
+	(void)state;
+	sample_queue_reuse(q, REUSE);
+	for (uint64_t round = 0; round < 50; round++) {
+		uint64_t together = round % 3 ? FEW : MANY;
+
+		sample_queue_expect(q, together * (LEN + 104), together);
+		for (uint64_t n = 0; n < together; n++)
+			assert_true(push(q, n, LEN));
+		for (uint64_t n = 0; n < together; n++)
+			pop(q, n, LEN);
+	}
+	sample_queue_free(q);
+}
+
 /* A consumer that was held up once does not make the queue hold all of its memory for good. */
 static void test_memory_is_given_back(void **state)
 {
@@ -334,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_consumers_end_holds),
 		cmocka_unit_test(test_producers_end_holds),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_expected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,7 @@ static void drain(struct perf_host *h, bool all)
 	if (!all && may_wait(h, now))
 		return;
 	until = all || h->records.bytes.len > BATCH_BYTES ? UINT64_MAX : now;
+	sample_queue_expect(h->queue, h->records.bytes.len, h->records.records.n);
 	record_order_take(&h->records, until, push, h);
 	perf_hold_taken(&h->hold, until, now);
 	wake_consumer(h);

@@ -122,6 +122,18 @@ static void test_names_that_are_known(void **state)
 	assert_false(hs_vm_thread_name(NULL, 7, "Shenandoah GC T", name, sizeof(name)));
 }
 
+static void test_threads_that_are_never_java_threads(void **state)
+{
+	static const char *const own[] = {"VM Thread", "VM Periodic Tas", "G1 Conc#0", "GC Thread#12"};
+	static const char *const others[] = {"Signal Dispatch", "C2 CompilerThre", "VM Thread 2", "main", ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		assert_true(hs_is_vm_thread(own[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(hs_is_vm_thread(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +142,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_circle_for_many_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_names_that_are_known, set_up_without_list, tear_down),
 		cmocka_unit_test_setup_teardown(test_names_that_are_known, set_up_without_field, tear_down),
+		cmocka_unit_test(test_threads_that_are_never_java_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

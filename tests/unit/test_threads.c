@@ -76,6 +76,52 @@ static void a_name_is_read_only_once(void **state)
 	end(&f);
 }
 
+#define SECOND UINT64_C(1000000000)
+
+/* Of a thread that is no Java thread: to learn that, the JVM's list of threads is read, however rarely it is sampled. */
+static void looks_become_rarer(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	threads_part.close(f.threads);
+	f.threads = threads_new(f.proc, getpid());
+	name_is(&f, "at 0 s", "at 0 s");
+	f.now_ns = 20 * SECOND;
+	name_is(&f, "at 20 s", "at 20 s");
+	f.now_ns = 39 * SECOND;
+	name_is(&f, "at 39 s", "at 20 s");
+	f.now_ns = 41 * SECOND;
+	name_is(&f, "at 41 s", "at 41 s");
+	f.now_ns = 1000 * SECOND;
+	name_is(&f, "at 1000 s", "at 1000 s");
+	f.now_ns = 1059 * SECOND;
+	name_is(&f, "at 1059 s", "at 1000 s");
+	f.now_ns = 1061 * SECOND;
+	name_is(&f, "at 1061 s", "at 1061 s");
+	end(&f);
+}
+
+/* Samples of two CPUs come in another order. */
+static void an_earlier_sample_comes_later(void **state)
+{
+	const uint64_t ms = SECOND / 1000;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	threads_part.close(f.threads);
+	f.threads = threads_new(f.proc, getpid());
+	f.now_ns = 5 * ms;
+	name_is(&f, "at 5 ms", "at 5 ms");
+	f.now_ns = 3 * ms;
+	name_is(&f, "at 3 ms", "at 3 ms");
+	f.now_ns = 14 * ms;
+	name_is(&f, "at 14 ms", "at 14 ms");
+	end(&f);
+}
+
 /* It has ended, as it seems. */
 static void who_is_not_sampled_is_forgotten(void **state)
 {
@@ -95,6 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_read_again),
 		cmocka_unit_test(a_name_is_read_only_once),
+		cmocka_unit_test(looks_become_rarer),
+		cmocka_unit_test(an_earlier_sample_comes_later),
 		cmocka_unit_test(who_is_not_sampled_is_forgotten),
 	};
 

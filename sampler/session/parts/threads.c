@@ -11,11 +11,12 @@
 
 /*
  * Names may change. The name of a new thread may not be there yet, and is looked up again sooner. A thread that is not a
- * Java thread after a while seldom becomes one (AttachCurrentThread() of JNI), and to learn that it is none, the JVM's
- * list of threads is read.
+ * Java thread seldom becomes one (AttachCurrentThread() of JNI), and to learn that it is none, the JVM's list of threads
+ * is read: it is looked up again when it has been known for twice as long, but after a minute at the latest.
  */
 #define RENAME_NS UINT64_C(2000000000)
-#define NO_JAVA_NS UINT64_C(16000000000)
+#define NO_JAVA_NS UINT64_C(60000000000)
+#define OF_VM_NS UINT64_C(3600000000000)
 #define FIRST_RENAME_NS UINT64_C(10000000)
 
 /* Samples of the last microseconds of a thread, in which the kernel no longer knows its tid. */
@@ -23,9 +24,10 @@
 
 struct known_thread {
 	int32_t ns_tid;
-	uint64_t named_ns; /* 0: never */
-	uint64_t pause_ns; /* until it is named again */
+	uint64_t known_ns; /* since when; 0: it has not been sampled yet */
+	uint64_t named_ns; /* 0: it is to be named */
 	bool java_name;
+	bool of_vm; /* it has the name of a thread that never is a Java thread */
 	char comm[16]; /* the kernel's name, TASK_COMM_LEN in linux/sched.h; "": not known */
 };
 
@@ -81,7 +83,6 @@ static struct known_thread *thread_add(struct threads *t, pid_t tid)
 
 	if (!th)
 		return NULL;
-	th->pause_ns = FIRST_RENAME_NS / 2;
 	th->ns_tid = find_ns_tid(t, tid);
 	return t->last = th;
 }
@@ -128,17 +129,23 @@ static void set_name(struct threads *t, struct known_thread *th, struct hotspot 
 		th->java_name = true;
 	else if (!th->java_name && find_comm(t, th))
 		set_kernel_name(t, tid_map_tid(th), th->ns_tid, th->comm, hs, p);
+	th->of_vm = hs && hs_is_vm_thread(th->comm);
 }
 
-static void name_again(struct threads *t, struct known_thread *th, uint64_t now_ns, struct hotspot *hs,
-		       struct profile *p)
+static uint64_t pause_ns(const struct threads *t, const struct known_thread *th)
 {
-	th->named_ns = now_ns;
-	set_name(t, th, hs, p);
+	uint64_t ns = th->named_ns - th->known_ns;
+
 	if (th->java_name)
-		th->pause_ns = t->rename_ns;
-	else
-		th->pause_ns = th->pause_ns * 2 > NO_JAVA_NS ? NO_JAVA_NS : th->pause_ns * 2;
+		return t->rename_ns;
+	if (th->of_vm)
+		return OF_VM_NS;
+	return ns < FIRST_RENAME_NS ? FIRST_RENAME_NS : ns > NO_JAVA_NS ? NO_JAVA_NS : ns;
+}
+
+static bool is_to_be_named(const struct threads *t, const struct known_thread *th, uint64_t now_ns)
+{
+	return !th->named_ns || now_ns - th->named_ns > pause_ns(t, th);
 }
 
 int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotspot *hs, struct profile *p)
@@ -154,8 +161,12 @@ int32_t threads_seen(struct threads *t, pid_t tid, uint64_t now_ns, struct hotsp
 		th = thread_add(t, tid);
 	if (!th)
 		return t->same_ns ? tid : 0;
-	if (!th->named_ns || now_ns - th->named_ns > th->pause_ns)
-		name_again(t, th, now_ns, hs, p);
+	if (!th->known_ns || now_ns < th->known_ns) /* samples of two CPUs may come in another order */
+		th->known_ns = now_ns;
+	if (is_to_be_named(t, th, now_ns)) {
+		th->named_ns = now_ns;
+		set_name(t, th, hs, p);
+	}
 	return th->ns_tid;
 }
 
@@ -165,6 +176,8 @@ void threads_comm(struct threads *t, pid_t tid, const char *comm, struct hotspot
 
 	if (th)
 		snprintf(th->comm, sizeof(th->comm), "%s", comm);
+	if (th)
+		th->of_vm = false;
 	if (th && th->java_name)
 		return;
 	set_kernel_name(t, tid, th ? th->ns_tid : find_ns_tid(t, tid), comm, hs, p);
@@ -208,7 +221,7 @@ void threads_rename(struct threads *t, pid_t tid)
 void threads_rename_all(struct threads *t)
 {
 	for (struct known_thread *th = NULL; (th = tid_map_next(&t->by_tid, th));) {
-		th->named_ns = 0;
+		th->known_ns = th->named_ns = 0;
 		th->java_name = false;
 		th->comm[0] = '\0';
 	}

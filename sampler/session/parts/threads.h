@@ -12,9 +12,10 @@ struct proc;
 struct profile;
 
 /*
- * What a session knows about the target's threads: the tid in the target's own PID namespace, and
- * the name, which is refreshed every two seconds while samples arrive (Thread.setName), and sooner
- * at first. The name of the first thread is kept when it becomes "DestroyJavaVM".
+ * What a session knows about the target's threads: the tid in the target's own PID namespace, and the name. While
+ * samples arrive, those of Java threads are refreshed every two seconds (Thread.setName), or as threads_rename_every()
+ * says, others more and more rarely, up to every minute, and HotSpot's own every hour. The name of the first thread is
+ * kept when it becomes "DestroyJavaVM".
  */
 struct threads;
 

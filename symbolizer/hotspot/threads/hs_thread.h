@@ -50,6 +50,12 @@ bool hs_thread_name(struct hotspot *hs, const struct hs_thread *t, char *buf, si
  */
 bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, char *buf, size_t size);
 
+/*
+ * Is this name, of which the kernel has the first 15 characters, one that HotSpot gives to a thread of its own that never
+ * becomes a Java thread? Only those that run in most JVMs are known.
+ */
+bool hs_is_vm_thread(const char *comm);
+
 /* What a thread that is not running waits for, by java.lang.Thread.threadStatus. */
 enum hs_wait {
 	HS_WAIT_UNKNOWN, /* unreadable, or a wait in native code or in the VM */

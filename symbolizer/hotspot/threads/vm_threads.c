@@ -96,6 +96,21 @@ static const char *known_name(const char *comm)
 	return NULL;
 }
 
+/* JDK 8 to 28: vmThread.cpp, watcherThread.cpp (thread.cpp up to 17), workgroup.cpp and workerThread.cpp, g1*Thread.cpp. */
+bool hs_is_vm_thread(const char *comm)
+{
+	static const char *const names[] = {"VM Thread", "VM Periodic Tas", "G1 Main Marker", "G1 Service"};
+	static const char *const numbered[] = {"GC Thread#", "G1 Conc#", "G1 Refine#"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(comm, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(*numbered); i++)
+		if (strncmp(comm, numbered[i], strlen(numbered[i])) == 0)
+			return true;
+	return false;
+}
+
 bool hs_vm_thread_name(struct hotspot *hs, int32_t ns_tid, const char *comm, char *buf, size_t size)
 {
 	uint64_t t, name;

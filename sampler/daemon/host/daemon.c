@@ -294,6 +294,16 @@ static void scan(struct daemon *d, uint64_t now)
 	scan_when_done(&d->when, now, r != 0, d->found);
 }
 
+/* What happened before the worker could report it is looked for. */
+static void tell_scan(struct daemon *d)
+{
+	bool told = targets_told(&d->targets);
+
+	scan_told(d->scan, told);
+	if (scan_when_tells(&d->when, told))
+		scan_any(d->scan);
+}
+
 static void turn(struct daemon *d)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -311,8 +321,7 @@ static void turn(struct daemon *d)
 		tell_numbers(d, now);
 	}
 	targets_turn(&d->targets);
-	if (scan_when_tells(&d->when, targets_told(&d->targets)))
-		scan_any(d->scan);
+	tell_scan(d);
 	capturing_turn(&d->capturing, &d->targets, &d->keeping);
 	log_say_left_out();
 	if (d->notify.watchdog_ns && now >= d->watchdog_ns) {

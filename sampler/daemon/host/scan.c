@@ -6,6 +6,7 @@
 
 #include "sampler/closing/closing.h"
 #include "sampler/daemon/host/fair.h"
+#include "sampler/daemon/host/look_when.h"
 #include "sampler/inspect/each_process.h"
 #include "sampler/inspect/inspect.h"
 #include "symbolizer/base/cleanup.h"
@@ -16,8 +17,8 @@
 #include "symbolizer/target/proc.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define DELAY_MAX_NS (32 * SECOND_NS)
-#define ANY_NS (5 * SECOND_NS)
+#define ANY_NS (3 * SECOND_NS)
+#define MISSED_NS (60 * SECOND_NS) /* how long after scan_any() others are not relied on to tell */
 enum { ANY_MAX = 64 };
 #define PATIENCE_NS SECOND_NS /* for one turn; the rest is left to the next one */
 #define LAST_NS                                                                                                        \
@@ -26,7 +27,9 @@ enum { ANY_MAX = 64 };
 struct seen {
 	struct proc_entry entry;
 	int64_t owner;
-	uint64_t next_ns, delay_ns; /* when to look again, and how much later than the last time */
+	bool known; /* not to be looked at */
+	bool refused; /* by scan_found_fn(), for the time being: nobody tells of it again */
+	struct look_when when; /* to look at it again */
 };
 
 struct slow {
@@ -41,6 +44,8 @@ struct scan {
 	VEC(int64_t) owners; /* of those */
 	VEC(struct slow) slow;
 	uint64_t now_ns;
+	bool told; /* scan_told(), */
+	uint64_t missed_ns; /* but not of all until then */
 	bool any; /* scan_any(), not before any_ns */
 	uint64_t any_ns;
 	scan_found_fn *found;
@@ -87,7 +92,7 @@ static struct seen take_over(const struct scan *s, const struct proc_entry *now)
 
 	if (before && before->entry.id == now->id)
 		return *before;
-	return (struct seen){.entry = *now, .owner = each_process_owner(now->pid), .next_ns = s->now_ns};
+	return (struct seen){.entry = *now, .owner = each_process_owner(now->pid), .when.looked_ns = s->now_ns};
 }
 
 static int list_processes(struct scan *s, struct err *err)
@@ -132,17 +137,20 @@ static void forgive(struct scan *s)
 	s->slow.n = n;
 }
 
-/* The latest time for a look. Until then it waits, to share a child with others. */
-static uint64_t latest(const struct seen *p)
+static bool is_told(const struct scan *s, const struct seen *p)
 {
-	return p->next_ns > UINT64_MAX - p->delay_ns ? UINT64_MAX : p->next_ns + p->delay_ns / 4;
+	return s->told && s->now_ns >= s->missed_ns && !p->refused;
 }
 
+/* Until then a look waits, to share a child with others. */
 static bool is_time(const struct scan *s)
 {
-	for (size_t i = 0; i < s->all.n; i++)
-		if (latest(&s->all.v[i]) <= s->now_ns)
+	for (size_t i = 0; i < s->all.n; i++) {
+		const struct seen *p = &s->all.v[i];
+
+		if (!p->known && look_when_latest(&p->when, is_told(s, p)) <= s->now_ns)
 			return true;
+	}
 	return false;
 }
 
@@ -152,10 +160,11 @@ static bool add(struct scan *s, bool early, size_t max)
 	s->due.n = 0;
 	for (size_t i = 0; i < s->all.n; i++) {
 		const struct seen *p = &s->all.v[i];
-		uint64_t since_ns = early ? p->next_ns - p->delay_ns : p->next_ns;
+		uint64_t next_ns = look_when_next(&p->when, is_told(s, p)),
+			 since_ns = early ? p->when.looked_ns : next_ns;
 		const struct fair due = {p->entry.pid, p->owner, since_ns, is_slow(s, p->owner), 0};
 
-		if (p->next_ns != UINT64_MAX && (p->next_ns > s->now_ns) == early && !vec_push(&s->due, due))
+		if (!p->known && (next_ns > s->now_ns) == early && !vec_push(&s->due, due))
 			return false;
 	}
 	fair_order(s->due.v, s->due.n);
@@ -172,14 +181,6 @@ static bool choose(struct scan *s, bool any)
 	if (!any && !is_time(s))
 		return true;
 	return add(s, false, SIZE_MAX) && (!any || add(s, true, ANY_MAX));
-}
-
-/* A look before its time does not make the next ones rarer. */
-static void set_next(struct seen *p, uint64_t now_ns)
-{
-	if (p->next_ns <= now_ns)
-		p->delay_ns = !p->delay_ns ? SECOND_NS : p->delay_ns < DELAY_MAX_NS ? 2 * p->delay_ns : DELAY_MAX_NS;
-	p->next_ns = now_ns + p->delay_ns;
 }
 
 /* --- looking --- */
@@ -202,18 +203,22 @@ static void looked(void *ctx, pid_t pid, const void *record)
 	struct inspect_outline o;
 	struct scan_found f = {.pid = pid};
 	struct proc *proc;
+	bool known;
 
 	memcpy(&o, record, sizeof(o));
-	if (p)
-		set_next(p, s->now_ns);
+	if (p) {
+		p->refused = o.may_be_jvm;
+		look_when_done(&p->when, s->now_ns, is_told(s, p));
+	}
 	if (!o.may_be_jvm || proc_open(pid, &proc, NULL) < 0)
 		return;
 	f.start_ticks = proc_start_ticks(proc);
 	f.uid = o.uid;
 	f.in_namespace = !proc_same_ns(proc, "user");
 	proc_close(proc);
-	if (s->found(s->ctx, &f) && p)
-		p->next_ns = UINT64_MAX;
+	known = s->found(s->ctx, &f);
+	if (p)
+		p->known = known;
 }
 
 /*
@@ -228,7 +233,7 @@ static void stuck(void *ctx, pid_t pid, int signal)
 	(void)signal;
 	if (!p)
 		return;
-	set_next(p, s->now_ns);
+	look_when_done(&p->when, s->now_ns, is_told(s, p));
 	if (!is_slow(s, p->owner))
 		(void)vec_push(&s->slow, ((struct slow){p->owner, s->now_ns + LAST_NS}));
 }
@@ -237,13 +242,21 @@ void scan_again(struct scan *s, pid_t pid)
 {
 	struct seen *p = find(s, pid);
 
-	if (p)
-		p->next_ns = p->delay_ns = 0;
+	if (!p)
+		return;
+	p->known = false;
+	p->when.delay_ns = 0;
+}
+
+void scan_told(struct scan *s, bool told)
+{
+	s->told = told;
 }
 
 void scan_any(struct scan *s)
 {
 	s->any = true;
+	s->missed_ns = clock_monotonic_ns() + MISSED_NS;
 }
 
 int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)
@@ -274,5 +287,5 @@ int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err)
 		s->any = left > 0; /* some of them were not reached */
 		s->any_ns = s->now_ns + ANY_NS;
 	}
-	return r < 0 ? r : left > 0;
+	return r < 0 ? r : left > 0 || s->any;
 }

@@ -8,9 +8,8 @@
 struct err;
 
 /*
- * Finds new JVMs by looking at the names and mappings of processes. A process is looked at when it is new, then after 1
- * s, 2 s, and so on up to every 32 s, because it may become a JVM by execve(2) at any time. A look may be late by a
- * quarter of that time, and until the next turn, so that it is shared with others: each needs a child process.
+ * Finds new JVMs by looking at the names and mappings of processes, again and again (look_when.h). A look may be late
+ * by a quarter of its delay, and until the next turn, so that it is shared with others: each needs a child process.
  */
 struct scan;
 
@@ -27,14 +26,20 @@ void scan_free(struct scan *s);
 void scan_again(struct scan *s, pid_t pid); /* looks at it in the next turn, as if it were new */
 /*
  * Any process may have become a JVM: looks at some in the next turn although it is not their time, users in turn, and
- * those first that were not looked at for longest. At most every 5 s, and at most 64, since any program can cause this.
+ * those first that were not looked at for longest. At most every 3 s, and at most 64, since any program can cause this.
  */
 void scan_any(struct scan *s);
+
+/*
+ * Whether somebody tells, by scan_again(), when a process may have become a JVM. It is not relied on for a minute after
+ * scan_any(), and not before this is called.
+ */
+void scan_told(struct scan *s, bool told);
 
 /* About a process that may be a JVM. Returns whether it is known now, and need not be looked at until scan_again(). */
 typedef bool scan_found_fn(void *ctx, const struct scan_found *f);
 
-/* From time to time. 0; 1: there was no time for some processes, which are looked at in the next turn; or -errno. */
+/* From time to time. 0; 1: there was no time for some processes, which are looked at in a later turn, soon; or -errno. */
 int scan_turn(struct scan *s, scan_found_fn *found, void *ctx, struct err *err);
 
 #endif

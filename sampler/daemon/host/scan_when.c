@@ -2,10 +2,10 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define USUAL_NS SECOND_NS
-#define TOLD_NS (5 * SECOND_NS)
+#define TOLD_NS (15 * SECOND_NS)
 #define EARLY_NS (SECOND_NS / 4)
-enum { DOUBLED_MAX = 5 };
-_Static_assert((EARLY_NS << DOUBLED_MAX) >= TOLD_NS, "enough to make no difference any more");
+#define FORGET_NS (8 * SECOND_NS)
+enum { DOUBLED_MAX = 4 };
 
 uint64_t scan_when_next(const struct scan_when *w)
 {
@@ -33,12 +33,20 @@ bool scan_when_tells(struct scan_when *w, bool tells)
 	return begins;
 }
 
+/* How many doublings, after a scan that nobody asked for. */
+static unsigned forgotten(const struct scan_when *w, uint64_t now_ns)
+{
+	uint64_t n = 1 + (now_ns - w->scanned_ns) / FORGET_NS;
+
+	return n < w->doubled ? (unsigned)n : w->doubled;
+}
+
 void scan_when_done(struct scan_when *w, uint64_t now_ns, bool left, bool found)
 {
 	if (found)
 		w->doubled = 0;
 	else if (!w->told)
-		w->doubled -= w->doubled > 0;
+		w->doubled -= forgotten(w, now_ns);
 	else if (w->doubled < DOUBLED_MAX)
 		w->doubled++;
 	w->scanned_ns = now_ns;

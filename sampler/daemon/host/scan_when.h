@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * When to look for new JVMs (scan.h): every second, but every 5 s while the worker tells of processes that may have become
+ * When to look for new JVMs (scan.h): every second, but every 15 s while the worker tells of processes that may have become
  * JVMs; and 250 ms after the last time if something has happened. Any program can have the worker tell something, and each
  * scan costs CPU time, for which JVMs may be sampled less often. So while the worker tells, and no new JVM is found, the
- * 250 ms are doubled each time, up to 5 s. This has no clock: times are CLOCK_MONOTONIC. Zero-initialise.
+ * 250 ms are doubled each time, up to 4 s. This has no clock: times are CLOCK_MONOTONIC. Zero-initialise.
  */
 struct scan_when {
 	uint64_t scanned_ns; /* the last scan */

@@ -83,6 +83,15 @@ static int admit(struct admitting *a, const struct broker_admission *m)
 	return r;
 }
 
+/* The process has ended, and another one with its PID was admitted before this was known. */
+static bool is_anothers(const struct admitting *a, const struct admitted *slot)
+{
+	for (uint32_t i = 0; i < BROKER_SLOTS; i++)
+		if (&a->by_slot[i] != slot && a->by_slot[i].pid == slot->pid)
+			return true;
+	return false;
+}
+
 static void dismiss(struct admitting *a, const struct broker_admission *m)
 {
 	const struct broker_admissions *o = &a->b->admissions;
@@ -90,9 +99,11 @@ static void dismiss(struct admitting *a, const struct broker_admission *m)
 
 	if (!slot->pid)
 		return;
-	o->remove(o->ctx, slot->pid);
+	if (!is_anothers(a, slot)) {
+		o->remove(o->ctx, slot->pid);
+		broker_kin_forget(a->b, slot->pid);
+	}
 	broker_target_forget(a->b, slot->number);
-	broker_kin_forget(a->b, slot->pid);
 	*slot = (struct admitted){0};
 }
 

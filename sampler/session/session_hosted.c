@@ -239,16 +239,6 @@ bool session_hosted_check(struct session *s)
 	return is_same_program(s) || proc_exiting(s->proc);
 }
 
-int session_hosted_pidfd(const struct session *s)
-{
-	return proc_pidfd(s->proc);
-}
-
-bool session_hosted_gone(struct session *s)
-{
-	return !proc_alive(s->proc);
-}
-
 const char *session_hosted_jdk(const struct session *s)
 {
 	return s->jdk;

@@ -53,8 +53,6 @@ bool session_hosted_check(struct session *s);
  * read what is beyond the copy while the thread waits.
  */
 uint64_t session_hosted_cut(struct session *s);
-int session_hosted_pidfd(const struct session *s); /* borrowed; readable once the process has ended; -1: none */
-bool session_hosted_gone(struct session *s); /* the same, for those that have none */
 const char *session_hosted_jdk(const struct session *s); /* "": no JVM could be read yet */
 /*
  * No more samples follow: those that wait until a JVM can be read are counted. To be called before the last

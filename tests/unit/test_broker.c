@@ -1346,6 +1346,8 @@ static void settings_may_be_read(void **state)
 
 /* --- targets that come later --- */
 
+enum { REMOVED = 1000 }; /* in the table of divisors: how many were removed */
+
 /* In the broker: slot 7 has no room. */
 static int take_slot(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
 {
@@ -1360,7 +1362,10 @@ static int take_slot(void *ctx, pid_t pid, uint32_t slot, uint32_t divisor)
 
 static void give_up_slot(void *ctx, pid_t pid)
 {
-	(void)ctx, (void)pid;
+	_Atomic uint32_t *divisors = ctx;
+
+	(void)pid;
+	atomic_fetch_add(&divisors[REMOVED], 1);
 }
 
 static uint64_t start_of(pid_t pid)
@@ -1402,7 +1407,7 @@ static void targets_are_admitted_and_dismissed(void **state)
 		.set = take_slot, .change = take_slot, .remove = give_up_slot, .keep = -1, .ctx = divisors};
 	struct broker_admission m = {.what = BROKER_ADMIT, .slot = 3, .divisor = 1, .note = "root"}, got;
 	int admit[2], to[2], pidfd = -1;
-	uint32_t number;
+	uint32_t number, removed;
 	pid_t child;
 
 	*state = &s;
@@ -1459,11 +1464,21 @@ static void targets_are_admitted_and_dismissed(void **state)
 	assert_int_equal(offer(admit[0], admit[0], &m).code, -EEXIST);
 	assert_int_equal(broker_find(s.b, s.stranger, &number, &pidfd), -EPERM);
 
+	/* Another one has its PID before its end is known: that stays in the table. */
+	removed = atomic_load(&divisors[REMOVED]);
+	m.pid = s.target;
+	m.start_ticks = start_of(s.target);
+	m.slot = 5;
+	assert_int_equal(offer(admit[0], to[0], &m).what, BROKER_ADMIT);
 	m.what = BROKER_DISMISS;
+	assert_int_equal(offer(admit[0], to[0], &m).what, BROKER_DISMISS);
+	assert_int_equal(atomic_load(&divisors[REMOVED]), removed);
+
 	m.slot = 3;
 	assert_int_equal(offer(admit[0], to[0], &m).what, BROKER_DISMISS);
 	assert_int_equal(broker_find(s.b, s.target, &number, &pidfd), 0); /* found before, and not yet released */
 	close(pidfd);
+	assert_int_equal(atomic_load(&divisors[REMOVED]), removed + 1);
 	assert_int_equal(broker_find(s.b, child, &number, &pidfd), -EPERM);
 	kill(child, SIGKILL);
 	close(admit[0]);

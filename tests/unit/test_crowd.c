@@ -37,6 +37,7 @@ static struct {
 	void (*body)(const struct perf_host_sink *sink);
 	struct perf_host_stats stats;
 	struct perf_members members;
+	pid_t watched; /* the last one */
 	int broker; /* sends what the broker would */
 	int reports;
 } fake;
@@ -61,7 +62,11 @@ struct perf_members *perf_host_members(struct perf_host *h)
 
 void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 {
-	(void)h, (void)pid, (void)on;
+	(void)h;
+	if (on)
+		fake.watched = pid;
+	else if (pid == fake.watched)
+		fake.watched = 0;
 }
 
 int perf_host_start(struct perf_host *h, struct err *err)
@@ -255,34 +260,55 @@ static void who_is_not_told_is_looked_for(void **state)
 
 enum { TARGETS = 6 };
 
-static void end_several(const struct perf_host_sink *sink)
+static void dismiss_several(const struct perf_host_sink *sink)
 {
+	struct crowd *c = sink->ctx;
 	pid_t pids[TARGETS];
 	struct crowd_report r;
 
 	for (uint32_t i = 0; i < TARGETS; i++)
 		admit(sink, BROKER_ADMIT, i, pids[i] = idle_child());
-	next_second(sink);
-	assert_int_equal(slots_of(CROWD_GONE), 0);
-	for (int i = 0; i < TARGETS; i++)
+	for (uint32_t i = 0; i < TARGETS; i++) {
+		end_process(pids[i]);
 		if (i != 1 && i != 4)
-			end_process(pids[i]);
+			admit(sink, BROKER_DISMISS, i, pids[i]);
+	}
 	next_second(sink);
-	assert_int_equal(slots_of(CROWD_GONE), 1 << 0 | 1 << 2 | 1 << 3 | 1 << 5);
-	give_sample(sink, pids[1]);
-	give_sample(sink, pids[4]);
-	next_second(sink);
-	assert_false(reported(CROWD_LOST, &r)); /* these two are still sampled */
-	end_process(pids[1]);
-	end_process(pids[4]);
-	next_second(sink);
-	assert_int_equal(slots_of(CROWD_GONE), 1 << 1 | 1 << 4);
+	assert_int_equal(c->n, 2);
+	assert_true(member_find(c, pids[1]) && member_find(c, pids[4]));
+	assert_false(reported(CROWD_LOST, &r));
+	admit(sink, BROKER_DISMISS, 0, pids[0]); /* nobody is there any more */
+	admit(sink, BROKER_DISMISS, 4, pids[4]);
+	admit(sink, BROKER_DISMISS, 1, pids[1]);
+	assert_int_equal(c->n, 0);
 }
 
-static void several_end_at_once(void **state)
+static void several_are_dismissed(void **state)
 {
 	(void)state;
-	run(end_several);
+	run(dismiss_several);
+}
+
+/* It had the PID before the end of the other one was known. */
+static void dismiss_the_other_one(const struct perf_host_sink *sink)
+{
+	struct crowd *c = sink->ctx;
+	pid_t pid = idle_child();
+
+	admit(sink, BROKER_ADMIT, 1, pid);
+	admit(sink, BROKER_ADMIT, 2, pid);
+	admit(sink, BROKER_DISMISS, 1, pid);
+	assert_int_equal(c->n, 1);
+	assert_int_equal(fake.watched, pid);
+	admit(sink, BROKER_DISMISS, 2, pid);
+	assert_int_equal(fake.watched, 0);
+	end_process(pid);
+}
+
+static void who_has_its_pid_stays(void **state)
+{
+	(void)state;
+	run(dismiss_the_other_one);
 }
 
 static uint64_t late_samples(void)
@@ -314,7 +340,7 @@ static void come_late(const struct perf_host_sink *sink)
 	give_sample(sink, dismissed);
 	next_second(sink);
 	assert_int_equal(late_samples(), 3);
-	give_sample(sink, ended); /* which the worker knows by now */
+	give_sample(sink, ended);
 	fake.stats.foreign = 10;
 	next_second(sink);
 	assert_int_equal(late_samples(), 11);
@@ -385,8 +411,6 @@ static void be_killed_slowly(const struct perf_host_sink *sink)
 	assert_int_equal(slots_of(CROWD_EXEC), 0);
 	assert_int_equal(waitpid(second, NULL, __WALL), second);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	next_second(sink);
-	assert_int_equal(slots_of(CROWD_GONE), 1 << 3);
 	proc_close(p);
 }
 
@@ -450,7 +474,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_not_told_is_looked_for),
-		cmocka_unit_test(several_end_at_once),
+		cmocka_unit_test(several_are_dismissed),
+		cmocka_unit_test(who_has_its_pid_stays),
 		cmocka_unit_test(late_samples_are_counted),
 		cmocka_unit_test(who_is_about_to_end_has_executed_nothing),
 		cmocka_unit_test(an_execve_whose_record_was_lost_is_noticed),

@@ -115,8 +115,8 @@ static void tell_missed(struct crowd *c)
 }
 
 /*
- * Finds targets that have ended, and identifies those whose JVM has become readable, since a JVM that lives for only
- * some seconds is to have its name, too.
+ * Identifies targets whose JVM has become readable, since a JVM that lives for only some seconds is to have its name,
+ * too. Those that have ended are dismissed by the first process.
  */
 static void look(struct crowd *c, uint64_t now_ns)
 {
@@ -124,7 +124,6 @@ static void look(struct crowd *c, uint64_t now_ns)
 		return;
 	c->look_ns = now_ns + SECOND_NS;
 	tell_missed(c);
-	members_end_gone(c);
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];
 

@@ -29,7 +29,7 @@ struct crowd_page {
 enum crowd_report_what {
 	CROWD_LEFT_OUT = 1, /* by a rule */
 	CROWD_ALONE, /* should have a process of its own; if a rule wants that: with `hz` and `suspend`, otherwise these are 0 */
-	CROWD_GONE, /* has ended */
+	CROWD_GONE, /* had ended before it could be sampled */
 	CROWD_EXEC, /* has executed another program, and has to be found anew */
 	CROWD_READY, /* this process has begun; `slot` and `pid` are 0 */
 	CROWD_COST, /* its cost so far: cpu_ns */

@@ -1,7 +1,6 @@
 #include "sampler/daemon/watch/crowd_members.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,6 @@ static void member_free(struct member *m)
 /* The keeper is not informed. */
 static void forget(struct crowd *c, struct member *m)
 {
-	perf_host_watch(c->host, m->w.pid, false);
 	if (c->at_work == m)
 		c->at_work = NULL;
 	c->by_slot[m->slot] = NULL;
@@ -85,6 +83,8 @@ static void forget(struct crowd *c, struct member *m)
 			c->slots[i] = c->slots[--c->n];
 			break;
 		}
+	if (!member_find(c, m->w.pid)) /* it may be another member's already */
+		perf_host_watch(c->host, m->w.pid, false);
 	member_free(m);
 }
 
@@ -194,26 +194,6 @@ void member_end(struct crowd *c, struct member *m)
 	watched_gone(&m->w);
 	forget(c, m);
 	crowd_work_on(c, NULL);
-}
-
-/* One system call for all of them, every second. */
-void members_end_gone(struct crowd *c)
-{
-	struct pollfd p[CROWD_MAX];
-	uint32_t n = c->n;
-
-	for (uint32_t i = 0; i < n; i++)
-		p[i] = (struct pollfd){.fd = session_hosted_pidfd(c->by_slot[c->slots[i]]->session), .events = POLLIN};
-	poll(p, n, 0);
-	/* Backwards, because the last one takes the place of one that has ended. */
-	for (uint32_t i = n; i-- > 0;) {
-		struct member *m = c->by_slot[c->slots[i]];
-
-		if (p[i].fd < 0 ? !session_hosted_gone(m->session) : !p[i].revents)
-			continue;
-		crowd_report(c, m, CROWD_GONE);
-		member_end(c, m);
-	}
 }
 
 void member_tell_cost(const struct crowd *c, struct member *m)

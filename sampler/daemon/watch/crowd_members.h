@@ -44,7 +44,7 @@ struct crowd {
 	uint32_t slots[CROWD_MAX], n; /* of the members */
 	struct member *at_work; /* since at_ns of this thread's CPU time */
 	uint64_t at_ns;
-	uint64_t look_ns; /* when to check which members have ended; CLOCK_MONOTONIC */
+	uint64_t look_ns; /* when to look at the members; CLOCK_MONOTONIC */
 	uint64_t steps_ns; /* when a step ends; CLOCK_MONOTONIC */
 	uint64_t trim_ns; /* when to give memory back; CLOCK_MONOTONIC */
 	uint32_t mapped; /* CROWD_MAPPED since the last look */
@@ -64,7 +64,6 @@ void member_admit(struct crowd *c, const struct broker_admission *a);
 void member_look(struct crowd *c, struct member *m); /* of one that is not identified: is it time for that? */
 void member_end_step(struct crowd *c, struct member *m);
 void member_end(struct crowd *c, struct member *m); /* m is freed */
-void members_end_gone(struct crowd *c); /* those whose process has ended, which is reported */
 /* Notes a change of the divisor that is yet to come. */
 void member_announce_divisor(struct crowd *c, struct member *m, const struct broker_admission *a);
 uint32_t member_divisor_at(struct crowd *c, struct member *m, uint64_t time_ns); /* of samples of that time */

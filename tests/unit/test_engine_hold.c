@@ -23,6 +23,8 @@ static void test_calm(void **state)
 	assert_true(perf_hold_may_wait(&h, FEW, 100 * S + 999 * MS));
 	assert_false(perf_hold_may_wait(&h, FEW, 101 * S));
 	assert_false(perf_hold_may_wait(&h, MANY, 100 * S + 1));
+	assert_true(perf_hold_left_ns(&h, 100 * S + 1) == S - 1);
+	assert_true(perf_hold_left_ns(&h, 101 * S) == 0);
 }
 
 /* Records of a new process do not wait, nor do others then, also if it was added after the time was read. */

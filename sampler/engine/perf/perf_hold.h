@@ -22,6 +22,7 @@ void perf_hold_urgent(struct perf_hold *h, uint64_t time_ns); /* a record of tha
 bool perf_hold_calm(const struct perf_hold *h, uint64_t now_ns); /* no process is new */
 /* May records of that many bytes wait for another round? */
 bool perf_hold_may_wait(const struct perf_hold *h, size_t bytes, uint64_t now_ns);
+uint64_t perf_hold_left_ns(const struct perf_hold *h, uint64_t now_ns); /* how long they may, if no process is new */
 /* The records up to until_ns were taken. */
 void perf_hold_taken(struct perf_hold *h, uint64_t until_ns, uint64_t now_ns);
 

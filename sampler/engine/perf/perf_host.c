@@ -23,18 +23,21 @@
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
+#include "symbolizer/base/random.h"
 
 enum {
 	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
 	QUEUE_REUSED = 1 << 20, /* for each CPU: samples of more than a second, of stacks of 20 KB */
 	BATCH_BYTES = 16 << 20, /* of records that wait to be put in order */
-	PAUSE_MS = 100, /* between two looks at the rings, at most */
-	PAUSE_CALM_MS = 300, /* if no process is new */
+	PAUSE_MS = 100, /* between two looks at the rings, at most, if a process is new */
+	VARIED_NS = 20000000, /* how much longer others are, by chance */
 	PIDS = 1 << 22, /* PID_MAX_LIMIT in linux/threads.h */
 	KERNEL_MAX = 1024,
 	DOUBTFUL = 256 << 10, /* bytes of a stack beyond its copy that are not to be read, if its end is not known */
 };
 #define RESIZE_NS UINT64_C(2000000000) /* between two changes of the size of copies */
+#define TOLD_NS UINT64_C(300000000) /* between two looks because of records that are no samples, */
+#define MORE_NS UINT64_C(50000000) /* and after the first of these: more follow, as when a process starts */
 
 struct perf_host {
 	struct host_events events;
@@ -48,6 +51,7 @@ struct perf_host {
 	struct record_order records; /* messages that are not in the queue yet */
 	struct perf_hold hold;
 	bool from_samples; /* the ring that is being read */
+	uint64_t drained_ns; /* the last look at the rings */
 	_Atomic uint64_t *watched; /* one bit for each PID */
 	pthread_t thread;
 	bool started;
@@ -205,12 +209,11 @@ static int keep_record(void *ctx, const void *bytes, size_t size)
 	return 0;
 }
 
-static void wake_consumer(struct perf_host *h)
+static void wake(int fd)
 {
 	const uint64_t one = 1;
 
-	if (!sample_queue_empty(h->queue))
-		(void)!write(h->ready_fd, &one, sizeof(one));
+	(void)!write(fd, &one, sizeof(one));
 }
 
 static bool may_wait(const struct perf_host *h, uint64_t now_ns)
@@ -225,6 +228,7 @@ static void drain(struct perf_host *h, bool all)
 {
 	uint64_t now = clock_monotonic_ns(), until;
 
+	h->drained_ns = now;
 	for (size_t i = 0; i < host_events_rings(&h->events); i++) {
 		h->from_samples = i < h->events.n_cpus;
 		if (perf_ring_drain(&h->events.rings[i], keep_record, h) == -EBADMSG)
@@ -236,7 +240,8 @@ static void drain(struct perf_host *h, bool all)
 	sample_queue_expect(h->queue, h->records.bytes.len, h->records.records.n);
 	record_order_take(&h->records, until, push, h);
 	perf_hold_taken(&h->hold, until, now);
-	wake_consumer(h);
+	if (!sample_queue_empty(h->queue))
+		wake(h->ready_fd);
 }
 
 static void resize(struct perf_host *h)
@@ -254,24 +259,55 @@ static void resize(struct perf_host *h)
 		log_debug("stack copies have %u bytes", (unsigned)to);
 }
 
-/* Rings of samples end the pause when a quarter is full; what others make the kernel tell does not. */
-static void wait_rings(struct perf_host *h, struct pollfd *fds)
+enum waited { FOR_TIME, FOR_SAMPLES, FOR_OTHERS };
+
+/* Waits for the first n rings: those of samples, then the others. A ring of samples is ready when a quarter is full. */
+static enum waited wait_for(const struct perf_host *h, struct pollfd *fds, size_t n, struct timespec pause)
 {
-	size_t n = h->events.n_cpus;
-	struct timespec pause =
-		perf_pause(&h->random, perf_hold_calm(&h->hold, clock_monotonic_ns()) ? PAUSE_CALM_MS : PAUSE_MS);
+	uint64_t woken;
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = (struct pollfd){.fd = h->events.fds[i], .events = POLLIN};
 	fds[n] = (struct pollfd){.fd = h->wake_fd, .events = POLLIN};
-	if (ppoll(fds, n + 1, &pause, NULL) > 0 && !fds[n].revents)
+	if (ppoll(fds, n + 1, &pause, NULL) <= 0)
+		return FOR_TIME;
+	if (fds[n].revents) {
+		(void)!read(h->wake_fd, &woken, sizeof(woken));
+		return FOR_TIME;
+	}
+	for (size_t i = 0; i < h->events.n_cpus; i++)
+		if (fds[i].revents)
+			return FOR_SAMPLES;
+	return FOR_OTHERS;
+}
+
+/* What others make the kernel tell ends the pause, but not as often as they like. */
+static enum waited wait_calmly(struct perf_host *h, struct pollfd *fds)
+{
+	uint64_t ns = perf_hold_left_ns(&h->hold, h->drained_ns) + random_below(&h->random, VARIED_NS), past;
+	enum waited w = wait_for(h, fds, host_events_rings(&h->events), clock_timespec(ns));
+
+	if (w != FOR_OTHERS)
+		return w;
+	past = clock_monotonic_ns() - h->drained_ns;
+	ns = past + MORE_NS < TOLD_NS ? TOLD_NS - past : MORE_NS;
+	return wait_for(h, fds, h->events.n_cpus, clock_timespec(ns + random_below(&h->random, VARIED_NS)));
+}
+
+static void wait_rings(struct perf_host *h, struct pollfd *fds)
+{
+	enum waited w = perf_hold_calm(&h->hold, clock_monotonic_ns()) ?
+				wait_calmly(h, fds) :
+				wait_for(h, fds, h->events.n_cpus, perf_pause(&h->random, PAUSE_MS));
+
+	if (w == FOR_SAMPLES)
 		perf_pause_leave_step(&h->random, h->events.config.period);
 }
 
 static void *drain_main(void *arg)
 {
 	struct perf_host *h = arg;
-	struct pollfd *fds = calloc(h->events.n_cpus + 1, sizeof(*fds));
+	struct pollfd *fds = calloc(host_events_rings(&h->events) + 1, sizeof(*fds));
 
 	engine_thread_raise_priority();
 	while (fds && !atomic_load(&h->stop)) {
@@ -284,7 +320,7 @@ static void *drain_main(void *arg)
 	host_events_disable(&h->events);
 	drain(h, true);
 	atomic_store(&h->done, true);
-	(void)!write(h->ready_fd, &(uint64_t){1}, sizeof(uint64_t));
+	wake(h->ready_fd);
 	return NULL;
 }
 
@@ -356,13 +392,16 @@ struct perf_members *perf_host_members(struct perf_host *h)
 
 void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 {
-	uint64_t bit = UINT64_C(1) << pid % 64;
+	uint64_t bit = UINT64_C(1) << pid % 64, now = clock_monotonic_ns();
+	bool calm = perf_hold_calm(&h->hold, now);
 
 	if (pid <= 0 || pid >= PIDS)
 		return;
 	if (on) {
 		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
-		perf_hold_new(&h->hold, clock_monotonic_ns());
+		perf_hold_new(&h->hold, now);
+		if (calm)
+			wake(h->wake_fd);
 	} else {
 		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
 	}
@@ -438,11 +477,10 @@ void perf_host_run(struct perf_host *h, const struct perf_host_sink *sink)
 
 void perf_host_stop(struct perf_host *h)
 {
-	const uint64_t one = 1;
 	int saved = errno;
 
 	atomic_store(&h->stop, true);
-	(void)!write(h->wake_fd, &one, sizeof(one));
+	wake(h->wake_fd);
 	errno = saved;
 }
 

@@ -12,6 +12,12 @@
 
 /* Of samples: half a second of a busy CPU at 49 Hz with the largest copies. */
 enum { SAMPLES_BYTES = 2 << 20, OTHERS_BYTES = 128 << 10, LEAST_BYTES = 64 << 10 };
+enum { WAITING_BYTES = 16 << 20 }; /* of samples, in the rings of all CPUs, before the reader is woken */
+/*
+ * Of others. A JVM that starts writes twice as much. Each wakeup interrupts whoever caused the record: for each record,
+ * it would make fork(2) and execve(2) 8 % slower.
+ */
+enum { OTHERS_WAITING_BYTES = 1024 };
 
 static struct event_target on_cpus(const struct host_events *h, const struct perf_config *c)
 {
@@ -24,12 +30,21 @@ static struct event_target on_cpus(const struct host_events *h, const struct per
 	};
 }
 
+static uint32_t wakeup_bytes(const struct host_events *h, bool samples, size_t bytes)
+{
+	size_t all = WAITING_BYTES / h->n_cpus;
+
+	if (!samples)
+		return OTHERS_WAITING_BYTES;
+	return (uint32_t)(all < bytes / 4 ? all : bytes / 4);
+}
+
 static int open_ring(struct host_events *h, size_t i, bool samples, size_t bytes)
 {
 	struct perf_event_attr attr;
 	int r;
 
-	h->config.wakeup_bytes = (uint32_t)bytes / 4;
+	h->config.wakeup_bytes = wakeup_bytes(h, samples, bytes);
 	perf_attr_leader(&h->config, !samples, &attr);
 	h->fds[i] = perf_open(&attr, -1, h->cpus[i % h->n_cpus], -1);
 	if (h->fds[i] < 0)

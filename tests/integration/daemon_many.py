@@ -409,7 +409,7 @@ def starts(jdk, classes, tmp, load):
     for o in others:
         o.kill()
         o.wait()
-    return bad
+    return bad + [d.said()[-2000:]] if bad else bad
 
 
 def brief(jdk, classes, tmp, _load):

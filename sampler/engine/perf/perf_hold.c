@@ -20,14 +20,14 @@ bool perf_hold_calm(const struct perf_hold *h, uint64_t now_ns)
 	return now_ns >= atomic_load(&h->new_ns) + NEW_NS;
 }
 
-bool perf_hold_may_wait(const struct perf_hold *h, size_t bytes, uint64_t now_ns)
-{
-	return perf_hold_calm(h, now_ns) && !h->urgent_ns && now_ns < h->taken_ns + WAIT_NS && bytes < BYTES_MAX;
-}
-
 uint64_t perf_hold_left_ns(const struct perf_hold *h, uint64_t now_ns)
 {
 	return now_ns < h->taken_ns + WAIT_NS ? h->taken_ns + WAIT_NS - now_ns : 0;
+}
+
+bool perf_hold_may_wait(const struct perf_hold *h, size_t bytes, uint64_t now_ns)
+{
+	return perf_hold_calm(h, now_ns) && !h->urgent_ns && perf_hold_left_ns(h, now_ns) && bytes < BYTES_MAX;
 }
 
 void perf_hold_taken(struct perf_hold *h, uint64_t until_ns, uint64_t now_ns)

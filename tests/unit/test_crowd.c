@@ -269,14 +269,21 @@ static void dismiss_several(const struct perf_host_sink *sink)
 	for (uint32_t i = 0; i < TARGETS; i++)
 		admit(sink, BROKER_ADMIT, i, pids[i] = idle_child());
 	for (uint32_t i = 0; i < TARGETS; i++) {
+		if (i == 1 || i == 4)
+			continue;
 		end_process(pids[i]);
-		if (i != 1 && i != 4)
-			admit(sink, BROKER_DISMISS, i, pids[i]);
+		admit(sink, BROKER_DISMISS, i, pids[i]);
 	}
+	give_sample(sink, pids[1]);
+	give_sample(sink, pids[4]);
 	next_second(sink);
 	assert_int_equal(c->n, 2);
 	assert_true(member_find(c, pids[1]) && member_find(c, pids[4]));
-	assert_false(reported(CROWD_LOST, &r));
+	assert_false(reported(CROWD_LOST, &r)); /* these two are still sampled */
+	end_process(pids[1]);
+	end_process(pids[4]);
+	next_second(sink);
+	assert_int_equal(c->n, 2); /* their ends are the first process's business */
 	admit(sink, BROKER_DISMISS, 0, pids[0]); /* nobody is there any more */
 	admit(sink, BROKER_DISMISS, 4, pids[4]);
 	admit(sink, BROKER_DISMISS, 1, pids[1]);

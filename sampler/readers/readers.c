@@ -17,6 +17,7 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/native/modules/shared_dsos.h"
+#include "symbolizer/native/names/demangled.h"
 #include "symbolizer/target/maps.h"
 #include "symbolizer/target/mem.h"
 #include "symbolizer/target/mem_live.h"
@@ -148,6 +149,7 @@ struct readers_shared {
 	struct graph_cache *graphs;
 	struct mem_live_pool *pages;
 	struct unwinder_room *room;
+	struct demangled *demangled;
 };
 
 struct readers_shared *readers_shared_new(void)
@@ -160,7 +162,8 @@ struct readers_shared *readers_shared_new(void)
 	s->graphs = graph_cache_new(GRAPHS_BYTES);
 	s->pages = mem_live_pool_new();
 	s->room = unwinder_room_new();
-	if (s->dsos && s->graphs && s->pages && s->room)
+	s->demangled = demangled_new();
+	if (s->dsos && s->graphs && s->pages && s->room && s->demangled)
 		return s;
 	readers_shared_free(s);
 	return NULL;
@@ -174,6 +177,7 @@ void readers_shared_free(struct readers_shared *s)
 	graph_cache_free(s->graphs);
 	mem_live_pool_free(s->pages);
 	unwinder_room_free(s->room);
+	demangled_free(s->demangled);
 	free(s);
 }
 
@@ -183,6 +187,11 @@ void readers_share(struct readers *v, struct readers_shared *s)
 	modmap_share(v->modmap, s->dsos);
 	mem_live_share(v->mem, s->pages);
 	unwinder_share(v->unwinder, s->room);
+}
+
+struct demangled *readers_demangled(const struct readers *v)
+{
+	return v->shared ? v->shared->demangled : NULL;
 }
 
 struct libjvm {

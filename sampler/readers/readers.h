@@ -7,6 +7,7 @@
 
 struct attribution;
 struct budget;
+struct demangled;
 struct err;
 struct hotspot;
 struct maps;
@@ -77,13 +78,14 @@ void readers_close(struct readers *v);
 /*
  * For readers of several processes in one thread: files that more than one has mapped are read only once
  * (shared_dsos.h). Their memory is taken from READERS_BYTES. Each process has its own time for its look-ups, and each
- * file has as much. The readers share one cache of graphs (attribution.h), one of pages (mem_live.h), and an unwinder's room
- * (unwinder.h). Free it after the readers.
+ * file has as much. The readers share one cache of graphs (attribution.h), one of pages (mem_live.h), an unwinder's room
+ * (unwinder.h), and readable names (demangled.h). Free it after the readers.
  */
 #define READERS_SHARED_BYTES (UINT64_C(160) << 20)
 struct readers_shared *readers_shared_new(void); /* NULL: out of memory */
 void readers_shared_free(struct readers_shared *s);
 void readers_share(struct readers *v, struct readers_shared *s); /* right after readers_open() */
+struct demangled *readers_demangled(const struct readers *v); /* NULL: they share nothing */
 
 /*
  * Looks for a JVM if none was found yet; cheap to call again. True if it has just become readable.

@@ -7,6 +7,7 @@
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"
 #include "symbolizer/native/names/demangle.h"
+#include "symbolizer/native/names/demangled.h"
 #include "symbolizer/native/names/kallsyms.h"
 #include "symbolizer/native/names/perfmap.h"
 
@@ -101,27 +102,44 @@ static void make_readable(const char *mangled, char *dst, size_t size)
 		demangle(mangled, dst, size);
 }
 
-static void demangle_within_budget(struct budget *files, const char *mangled, char *dst, size_t size)
+/* false: there was no time for it. */
+static bool demangle_within_budget(struct budget *files, const char *mangled, char *dst, size_t size)
 {
+	bool late;
+
 	budget_begin(files);
-	if (budget_poll(files)) {
+	late = budget_poll(files);
+	if (late) {
 		snprintf(dst, size, "%s", mangled);
 		budget_refuse(files, 0, "demangled names, for lack of time");
 	} else {
 		make_readable(mangled, dst, size);
 	}
 	budget_end(files);
+	return !late;
+}
+
+/* In `dst`, or one that was made before. */
+static const char *readable(struct namer *n, const char *mangled, char *dst, size_t size)
+{
+	struct demangled *before = n->s->demangled;
+	const char *known = before ? demangled_find(before, mangled) : NULL;
+
+	if (known)
+		return known;
+	if (demangle_within_budget(n->s->files, mangled, dst, size) && before)
+		demangled_add(before, mangled, dst);
+	return dst;
 }
 
 static uint32_t native_function(struct namer *n, const char *mangled, const char *file)
 {
 	char name[NAME_SIZE];
 
-	/* Other names are readable as they are, in less time than the clock of the budget takes. */
 	if (is_mangled(mangled))
-		demangle_within_budget(n->s->files, mangled, name, sizeof(name));
-	else
-		make_readable(mangled, name, sizeof(name));
+		return namer_function(n, readable(n, mangled, name, sizeof(name)), mangled, file);
+	/* Other names are readable as they are, in less time than the clock of the budget takes. */
+	make_readable(mangled, name, sizeof(name));
 	return namer_function(n, name, mangled, file);
 }
 

@@ -9,6 +9,7 @@
 #include "sampler/model/named_profile.h"
 
 struct buf;
+struct demangled;
 struct hotspot;
 struct kallsyms;
 struct modmap;
@@ -32,6 +33,7 @@ typedef void resolver_compile_fn(void *ctx, uint32_t method_id, struct named_com
 struct resolver_sources {
 	struct modmap *maps;
 	struct budget *files; /* the modmap's budget; NULL: none */
+	struct demangled *demangled; /* names that were made before, for those of C++; NULL: each is made again */
 	const char *program; /* path of the target's program: the first mapping of the profile, as pprof expects */
 	struct hotspot *hs;
 	struct attribution *attribution;

@@ -43,6 +43,7 @@ int session_name_view(struct session *s, struct named_builder *b, bool process_r
 	struct resolver_sources sources = {
 		.maps = s->readers->modmap,
 		.files = s->files,
+		.demangled = readers_demangled(s->readers),
 		.program = s->program,
 		.hs = s->readers->hs,
 		.attribution = s->readers->attribution,

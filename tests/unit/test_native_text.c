@@ -18,6 +18,7 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/native/names/demangle.h"
+#include "symbolizer/native/names/demangled.h"
 #include "symbolizer/native/names/perfmap.h"
 #include "symbolizer/target/proc.h"
 #include "tests/support/kallsyms_text.h"
@@ -363,6 +364,33 @@ static void perfmap_must_belong_to_the_target(void **state)
 	proc_close(proc);
 }
 
+static void demangled_names_are_kept_within_bounds(void **state)
+{
+	struct demangled *d = demangled_new();
+	char name[2000];
+
+	(void)state;
+	assert_non_null(d);
+	assert_null(demangled_find(d, "_ZN1A3runEv"));
+	demangled_add(d, "_ZN1A3runEv", "A::run");
+	demangled_add(d, "_ZN1A3run", "");
+	assert_string_equal(demangled_find(d, "_ZN1A3runEv"), "A::run");
+	assert_string_equal(demangled_find(d, "_ZN1A3run"), "");
+	assert_null(demangled_find(d, "_ZN1A3runEvv"));
+	for (int i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "_Z%01990d", i);
+		demangled_add(d, name, "x");
+		assert_string_equal(demangled_find(d, name), "x");
+		if (i == 400) /* 0.8 MB: all are still there */
+			assert_string_equal(demangled_find(d, "_ZN1A3runEv"), "A::run");
+	}
+	assert_null(demangled_find(d, "_ZN1A3runEv"));
+	snprintf(name, sizeof(name), "_Z%01990d", 9998);
+	assert_string_equal(demangled_find(d, name), "x");
+	demangled_free(d);
+	demangled_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +398,7 @@ int main(void)
 		cmocka_unit_test(cuts_what_compilers_append),
 		cmocka_unit_test(demangles_legacy_rust),
 		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(demangled_names_are_kept_within_bounds),
 		cmocka_unit_test(kallsyms_finds_functions),
 		cmocka_unit_test(kallsyms_are_read_as_far_as_needed),
 		cmocka_unit_test(kallsyms_says_when_addresses_are_hidden),

@@ -458,6 +458,33 @@ static void lost_samples_of_nobody(void **state)
 	assert_int_equal(h->changes, 0);
 }
 
+/* Nothing is measured while the targets cost little and no sample is lost, except at the end of each window. */
+static void calls_when_something_may_be_done(void **state)
+{
+	struct host *h = new_host(state, &one_percent);
+	uint64_t second = UINT64_C(1000000000), at = 5 * second;
+
+	assert_true(governor_is_due(h->g, at, 0)); /* no window has begun */
+	assert_int_equal(governor_add(h->g, 0, 0), 1);
+	governor_cost(h->g, 0, 500);
+	governor_step(h->g, at, 0, 0, on_change, h);
+	assert_false(governor_is_due(h->g, at + second, 0));
+	assert_false(governor_is_due(h->g, at + 9 * second, 0));
+	assert_true(governor_is_due(h->g, at + 10 * second, 0));
+	governor_cost(h->g, 0, 500 + 4900000); /* 0.49 % of a second */
+	assert_false(governor_is_due(h->g, at + second, 0));
+	governor_cost(h->g, 0, 500 + 5100000);
+	assert_true(governor_is_due(h->g, at + second, 0));
+	assert_false(governor_is_due(h->g, at + 2 * second, 0));
+	governor_cost(h->g, 0, 5000000); /* a new process */
+	assert_true(governor_is_due(h->g, at + 2 * second, 0));
+	governor_step(h->g, at + 10 * second, 0, 0, on_change, h);
+	assert_false(governor_is_due(h->g, at + 11 * second, 0));
+	assert_true(governor_is_due(h->g, at + 11 * second, 1));
+	governor_step(h->g, at + 11 * second, 0, 1, on_change, h);
+	assert_true(governor_is_due(h->g, at + 12 * second, 1)); /* the loss is not forgotten for a while */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,6 +506,7 @@ int main(void)
 		cmocka_unit_test_teardown(the_limit_is_not_forgiven, done),
 		cmocka_unit_test_teardown(helpless_and_lost_samples, done),
 		cmocka_unit_test_teardown(lost_samples_of_nobody, done),
+		cmocka_unit_test_teardown(calls_when_something_may_be_done, done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -785,7 +785,7 @@ static void says(struct played *p, struct crowd_report r)
 	r.pid = getpid();
 	assert_int_equal(channel_send(p->report, &r, sizeof(r), -1), 0);
 	targets_turn(&p->t);
-	targets_govern(&p->t, 0);
+	targets_announce(&p->t);
 }
 
 static void a_lower_frequency_is_a_divisor(void **state)

@@ -27,6 +27,7 @@ struct governor {
 	struct {
 		bool open;
 		uint64_t began_ns, own_ns; /* the time, and the daemon's CPU time at that time */
+		uint64_t cost_ns; /* of the targets since then */
 	} window;
 	uint64_t last_lost;
 	uint64_t starved_ns; /* until then, targets are to be lowered because samples were lost; 0: none were */
@@ -112,7 +113,8 @@ void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns)
 	if (!t)
 		return;
 	if (cpu_ns < t->cpu_ns) /* a new process counts from 0 */
-		t->from_ns = 0;
+		t->from_ns = t->cpu_ns = 0;
+	g->window.cost_ns += cpu_ns - t->cpu_ns;
 	t->cpu_ns = cpu_ns;
 }
 
@@ -121,6 +123,7 @@ static void begin_window(struct governor *g, uint64_t now_ns, uint64_t own_ns)
 	g->window.open = true;
 	g->window.began_ns = now_ns;
 	g->window.own_ns = own_ns;
+	g->window.cost_ns = 0;
 	for (size_t i = 0; i < g->targets.n; i++)
 		g->targets.v[i].from_ns = g->targets.v[i].cpu_ns;
 }
@@ -308,6 +311,15 @@ void governor_step(struct governor *g, uint64_t now_ns, uint64_t own_cpu_ns, uin
 	g->own_cpu = c.own_cpu;
 	g->helpless = c.own_cpu > g->o.cpu_limit && !c.any;
 	begin_window(g, now_ns, own_cpu_ns);
+}
+
+bool governor_is_due(const struct governor *g, uint64_t now_ns, uint64_t lost)
+{
+	uint64_t elapsed = now_ns - g->window.began_ns;
+
+	if (!g->window.open || now_ns <= g->window.began_ns || elapsed >= GOVERNOR_WINDOW_NS)
+		return true;
+	return lost > g->last_lost || now_ns < g->starved_ns || share(g->window.cost_ns, elapsed) > g->o.cpu_limit / 2;
 }
 
 struct governor_state governor_state(const struct governor *g)

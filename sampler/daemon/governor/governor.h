@@ -12,7 +12,7 @@
  *
  *   above the limit                the costliest targets get twice their divisor, until what is left is 4/5 of the limit
  *   below half of the limit        targets get half their divisor, as long as they are expected to stay below the 4/5
- *   above four times the limit     as above the limit, but after two seconds
+ *   above four times the limit     as above the limit, but after two seconds, if targets cost so much
  *   samples were lost              the costliest targets get twice their divisor, until the samples of all are expected to
  *                                  cost half as much; after two seconds, too
  *   none were lost any more        what was done for that is undone, as far as this is expected to stay below the limit
@@ -61,7 +61,13 @@ void governor_remove(struct governor *g, uint64_t target);
 void governor_cost(struct governor *g, uint64_t target, uint64_t cpu_ns);
 
 /*
- * To be called about once a second, with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so
+ * Whether governor_step() is to be called. Before a window is over, it is not if no samples were lost and the targets
+ * cost less than half of the limit: adding up the CPU time of all processes would be in vain.
+ */
+bool governor_is_due(const struct governor *g, uint64_t now_ns, uint64_t lost);
+
+/*
+ * To be called about once a second if governor_is_due(), with the time (CLOCK_MONOTONIC), the CPU time of all processes of the daemon so
  * far, and the number of samples that were lost so far; neither of the last two ever falls. Calls change() for each
  * divisor to be changed, which must not add or remove targets.
  */

@@ -257,13 +257,18 @@ static bool found(void *ctx, const struct scan_found *f)
 	return known;
 }
 
+/* What a process of a target's own has used is known only from before it ended. */
 static void govern(struct daemon *d)
 {
 	pid_t captures[CAPTURES_AT_ONCE];
 	size_t n = capturing_children(&d->capturing, captures);
+	bool due = targets_govern_due(&d->targets);
+	uint64_t own_ns = due || targets_any_own(&d->targets) ? own_cpu_ns(&d->own_cpu, captures, n) : 0;
 
-	if (targets_governed(&d->targets))
-		targets_govern(&d->targets, own_cpu_ns(&d->own_cpu, captures, n));
+	if (due && !d->own_cpu.stale)
+		targets_govern(&d->targets, own_ns);
+	else
+		targets_announce(&d->targets);
 }
 
 static void tell_numbers(struct daemon *d, uint64_t now)

@@ -91,7 +91,8 @@ uint64_t own_cpu_ns(struct own_cpu *o, const pid_t *except, size_t n)
 	struct sum s = {clock_process_cpu_ns() + o->vanished_ns, except, n};
 	struct rusage ended;
 
-	if (!add_children(&s, getpid(), GENERATIONS) || getrusage(RUSAGE_CHILDREN, &ended) < 0)
+	o->stale = !add_children(&s, getpid(), GENERATIONS) || getrusage(RUSAGE_CHILDREN, &ended) < 0;
+	if (o->stale)
 		return o->last_ns;
 	s.ns += used_ns(&ended) - o->left_out_ns;
 	if (s.ns + TICKS_NS < o->last_ns)

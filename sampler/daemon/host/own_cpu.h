@@ -1,6 +1,7 @@
 #ifndef JS_HOST_OWN_CPU_H
 #define JS_HOST_OWN_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,6 +12,7 @@ struct rusage;
 struct own_cpu {
 	uint64_t left_out_ns; /* of children that do not count, and have ended */
 	uint64_t last_ns; /* the last answer */
+	bool stale; /* it is the one before that */
 	uint64_t vanished_ns; /* what processes had used that ended without being waited for */
 };
 

@@ -339,3 +339,8 @@ size_t targets_running(const struct targets *t)
 		n += (t->list[i].cpu.pid != 0) + (t->list[i].wall.pid != 0);
 	return n;
 }
+
+bool targets_any_own(const struct targets *t)
+{
+	return targets_running(t) > joint_runs(&t->joint);
+}

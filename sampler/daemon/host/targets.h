@@ -69,7 +69,8 @@ void targets_tend(struct targets *t);
 void targets_govern(struct targets *t, uint64_t own_cpu_ns);
 /* How many targets are sampled, and the state of the governor. */
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
-bool targets_governed(const struct targets *t); /* there is something to govern */
+bool targets_govern_due(const struct targets *t); /* targets_govern() may have something to do */
+void targets_announce(struct targets *t); /* tells the worker what rules want; part of targets_govern() */
 enum { TARGETS_FDS = 2 };
 /* For when targets_turn() has something to do. */
 void targets_poll(const struct targets *t, struct pollfd ret[TARGETS_FDS]);
@@ -79,5 +80,6 @@ bool targets_told(const struct targets *t);
 void targets_configured(struct targets *t);
 void targets_stop(struct targets *t, int signal); /* sends it to all workers */
 size_t targets_running(const struct targets *t);
+bool targets_any_own(const struct targets *t); /* does a process run that samples one target only? */
 
 #endif

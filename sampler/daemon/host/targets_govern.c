@@ -55,12 +55,12 @@ static void say_change(const struct targets *t, const struct target *one)
 			 (int)one->who.pid, (unsigned)one->how.hz, (unsigned)one->next, (unsigned)t->hz,
 			 hz_of(t, one->next));
 	else
-		log_info("PID %d: one in %u samples is taken instead of one in %u (%s): %.3g Hz", (int)one->who.pid,
-			 (unsigned)one->next, (unsigned)one->divisor, broker_why_text(one->why), hz_of(t, one->next));
+		log_info("PID %d: %.3g samples per second of CPU time are taken instead of %.3g (%s)",
+			 (int)one->who.pid, hz_of(t, one->next), hz_of(t, one->divisor), broker_why_text(one->why));
 }
 
 /* Once for each target: a change that is announced replaces one that does not hold yet. */
-static void announce_changes(struct targets *t)
+void targets_announce(struct targets *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct target *one = &t->list[i];
@@ -96,7 +96,7 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns)
 	if (!t->governor)
 		return;
 	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, t->lost.samples, note_change, t);
-	announce_changes(t);
+	targets_announce(t);
 	if (!was && governor_state(t->governor).helpless)
 		log_warn(
 			"the daemon takes more CPU time than cpu_limit allows, although JVMs are sampled only %d times "
@@ -128,7 +128,8 @@ void targets_numbers(const struct targets *t, struct daemon_numbers *ret)
 	}
 }
 
-bool targets_governed(const struct targets *t)
+bool targets_govern_due(const struct targets *t)
 {
-	return t->governor && governor_state(t->governor).targets;
+	return t->governor && governor_state(t->governor).targets &&
+	       governor_is_due(t->governor, clock_monotonic_ns(), t->lost.samples);
 }

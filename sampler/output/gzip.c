@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -22,13 +23,25 @@ struct gzip {
 	unsigned char in[BUFFER], packed[BUFFER];
 };
 
-struct gzip *gzip_new(FILE *out)
+/* Clearing the buffers, too, would take longer than writing a small profile. */
+static struct gzip *new_one(FILE *out, bool plain)
 {
-	struct gzip *g = calloc(1, sizeof(*g));
+	struct gzip *g = malloc(sizeof(*g));
 
 	if (!g)
 		return NULL;
+	memset(g, 0, offsetof(struct gzip, in));
 	g->out = out;
+	g->plain = plain;
+	return g;
+}
+
+struct gzip *gzip_new(FILE *out)
+{
+	struct gzip *g = new_one(out, false);
+
+	if (!g)
+		return NULL;
 	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
 		return g;
 	free(g);
@@ -37,13 +50,7 @@ struct gzip *gzip_new(FILE *out)
 
 struct gzip *gzip_new_plain(FILE *out)
 {
-	struct gzip *g = calloc(1, sizeof(*g));
-
-	if (g) {
-		g->out = out;
-		g->plain = true;
-	}
-	return g;
+	return new_one(out, true);
 }
 
 static void put(struct gzip *g, const void *bytes, size_t len)

@@ -228,7 +228,7 @@ struct session_summary session_summary(const struct session *s)
 		.engine = s->ended_ns ? s->final_stats : s->engine->ops->stats(s->engine),
 		.engine_name = s->engine->ops->name,
 		.cpu_ns = s->cpu_ns,
-		.own_cpu_ns = deputy_and_own_cpu_ns() + s->engine->ops->stats(s->engine).helper_cpu_ns,
+		.own_cpu_ns = s->hosted ? 0 : deputy_and_own_cpu_ns() + s->engine->ops->stats(s->engine).helper_cpu_ns,
 		.first_stack_ns = s->first_stack_ns,
 		.elapsed_ns = (s->ended_ns ? s->ended_ns : clock_monotonic_ns()) - s->started_ns,
 		.is_jvm = s->was_jvm,

@@ -132,7 +132,7 @@ struct session_summary {
 	struct session_children children;
 	char comm[64]; /* the target's name */
 	uint64_t cpu_ns; /* CPU time of the target while it was sampled, by the kernel's account */
-	uint64_t own_cpu_ns; /* jsampler's own */
+	uint64_t own_cpu_ns; /* jsampler's own; 0 of a hosted session, which has no process of its own */
 	uint64_t
 		first_stack_ns; /* from session_open() to the first walked stack, with its names; 0: none, or the target had yet to start */
 	uint64_t elapsed_ns;

@@ -31,6 +31,8 @@ enum {
 	SHARED_AMONG = 32, /* targets that may be reading new files at the same time */
 };
 #define SECOND_NS UINT64_C(1000000000)
+#define SLACK_NS (SECOND_NS / 4)
+#define TURN_NS (SECOND_NS + SLACK_NS) /* samples cause a turn each second on a calm host, and put this one off */
 #define RETRY_NS (SECOND_NS / 20) /* when the feed was full */
 #define IDLE_NS (10 * SECOND_NS) /* by then all JVMs that ran at the start are known */
 #define TRIM_NS (60 * SECOND_NS) /* how often unused memory is returned to the system */
@@ -144,9 +146,9 @@ static void look(struct crowd *c, uint64_t now_ns)
 /* Returns after what time to call it again. */
 static uint64_t end_steps(struct crowd *c, uint64_t now_ns)
 {
-	uint64_t now = clock_realtime_ns(), next = now + SECOND_NS, pause_ns;
+	uint64_t now = clock_realtime_ns(), next = now + TURN_NS, pause_ns;
 
-	if (now_ns < c->steps_ns)
+	if (now_ns + SLACK_NS < c->steps_ns)
 		return c->steps_ns - now_ns;
 	for (uint32_t i = c->n; i-- > 0;) {
 		struct member *m = c->by_slot[c->slots[i]];

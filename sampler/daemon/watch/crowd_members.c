@@ -175,11 +175,15 @@ static void send_samples(struct crowd *c, struct member *m)
 
 void member_end_step(struct crowd *c, struct member *m)
 {
-	crowd_work_on(c, m);
-	if (!identify(c, m))
-		return;
-	if (!session_take_nothing(m->session))
-		send_samples(c, m);
+	bool nothing = m->identified && session_take_nothing(m->session);
+
+	if (!nothing) { /* otherwise hundreds of idle targets would be hundreds of looks at the CPU clock */
+		crowd_work_on(c, m);
+		if (!identify(c, m))
+			return;
+		if (!session_take_nothing(m->session))
+			send_samples(c, m);
+	}
 	tell_doubtful(c, m);
 }
 

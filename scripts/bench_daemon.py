@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,12 +31,14 @@ from bench_rows import finish, row  # noqa: E402
 
 ROLES = ("first", "worker", "broker", "keeper", "other")
 BAR_MB, BAR_CPU, BAR_IDLE_CPU = 150, 1.0, 0.2
+BUSY_CPUS = 2  # to which BAR_CPU applies
+BAR_START_MS = 50
 FLAT_MB, FLAT_FDS = 2, 2  # what memory and descriptors vary by, at rest
 STEADY_MINUTES = 5  # the last ones, of whose CPU time the mean counts
 
 # cpu: in seconds; waited: the same of children that have ended, such as those that look at new processes; parent: a PID
 Usage = collections.namedtuple("Usage", "pss rss fds threads cpu waited parent")
-Minute = collections.namedtuple("Minute", "pss cpu fds threads ring")  # cpu: {role: % of a core}
+Minute = collections.namedtuple("Minute", "pss cpu fds threads ring seconds")  # cpu: {role: % of a core}
 
 
 # ---- the daemon --------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ def minute(d, tmp, n, before, now, seconds, cores):
     status = json.loads(history.get(tmp + "/run/s.sock", "/api/v1/status")[2])
     pss = {r: sum(u.pss for (role_, _), u in now.items() if role_ == r) for r in ROLES}
     cpu = {r: 100 * used / seconds for r, used in used_since(before, now).items()}
-    m = Minute(total(now, "pss"), cpu, total(now, "fds"), total(now, "threads"), status["ring_bytes"] / 2**20)
+    m = Minute(total(now, "pss"), cpu, total(now, "fds"), total(now, "threads"), status["ring_bytes"] / 2**20, seconds)
     print("%4d  %7.1f  %s  %6.2f  %5.2f  %5d  %4d/%-4d  %4d  %4d  %6.1f  %8.1f" % (
         n, m.pss, "  ".join("%6.1f" % pss[r] for r in ROLES), sum(cpu.values()), cores, lost(d), status["jvms"], status["jvms_lowered"],
         m.fds, m.threads, m.ring, status["store_bytes"] / 2**20), flush=True)
@@ -175,6 +178,16 @@ def judge_rests(minutes):
         row("at rest, second half: " + what, " ".join("%.4g" % v for v in values), "<= +%g" % allowed, grown <= allowed)
 
 
+def judge_starts(minutes, churn):
+    """What the daemon has used beyond a rest, and beyond what sampling the CPU time of those JVMs may cost in a steady state."""
+    rest = statistics.mean(sum(minutes[n - 1].cpu.values()) for n in rests_of(len(minutes)))
+    used = sum((sum(m.cpu.values()) - rest) / 100 * m.seconds for m in minutes)
+    sampling = churn.cpu * BAR_CPU / 100 / BUSY_CPUS
+    ms = 1000 * (used - sampling) / churn.started
+    row("CPU time for each JVM that starts", "%.0f ms" % ms, "<= %d ms" % BAR_START_MS, ms <= BAR_START_MS)
+    row("  and for sampling it, %g %% of its %.1f s" % (BAR_CPU / BUSY_CPUS, churn.cpu / churn.started), "%.0f ms" % (1000 * sampling / churn.started))
+
+
 def judge_end(d, jvms):
     row("samples lost", str(lost(d)), "0", lost(d) == 0)
     held = sum(j.proc.poll() is None for j in jvms)
@@ -225,7 +238,9 @@ def measure_idle(o, programs, tmp, jvms):
 def measure_churn(o, programs, tmp, jvms):
     jvms.extend(programs.calm(3))
     churn = Churn(programs, o.churn, 60 * o.minutes)
-    judge_rests(run(o, tmp, jvms, "", churn.run))
+    minutes = run(o, tmp, jvms, "" if o.governed else "cpu_limit = 100%", churn.run)
+    judge_rests(minutes)
+    judge_starts(minutes, churn)
     row("JVMs that were started", str(churn.started), str(o.churn), churn.started == o.churn)
 
 
@@ -234,7 +249,7 @@ def options():
     p.add_argument("--daemon", action="store_true")
     p.add_argument("--jvms", type=int, default=20, help="of which four are busy (20)")
     p.add_argument("--idle", type=int, metavar="N", help="N idle JVMs instead, and the usual settings")
-    p.add_argument("--churn", type=int, metavar="N", help="N JVMs that start and end meanwhile instead, and the usual settings")
+    p.add_argument("--churn", type=int, metavar="N", help="N JVMs that start and end meanwhile instead")
     p.add_argument("--minutes", type=int, help="from the daemon's start on (30; with --idle 10)")
     p.add_argument("--frequency", type=int, default=49)
     p.add_argument("--governed", action="store_true", help="with the usual cpu_limit; otherwise none, so that it hides no cost")

@@ -1,5 +1,6 @@
 """The JVMs of scripts/bench --daemon: busy ones, idle ones, and those that come and go."""
 
+import math
 import os
 import pathlib
 import random
@@ -98,6 +99,7 @@ class Churn:
     def __init__(self, programs, n, seconds):
         self.kinds = (programs.compiler, lambda: programs.database(100), programs.wait_for_work)
         self.n, self.started, self.ends = n, 0, []
+        self.cpu = 0  # seconds, of those that have ended
         self.pause = seconds * (1 - self.REST_S / (60 * self.REST_EVERY)) / n
         self.random = random.Random(1)
         self.next_at = None
@@ -135,6 +137,8 @@ class Churn:
     def end(self, which):
         for e in list(which):
             self.ends.remove(e)
+            cpu = jvm.cpu_seconds(e[1].pid)
+            self.cpu += cpu if math.isfinite(cpu) else 0
             if self.random.random() < 0.5:
                 e[1].proc.send_signal(signal.SIGTERM)
                 jvm.wait_until(lambda j=e[1]: j.proc.poll() is not None, 5)

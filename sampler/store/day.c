@@ -1,16 +1,18 @@
 #include "sampler/store/day.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/store/bucket.h"
 #include "sampler/store/day_dictionary.h"
-#include "sampler/store/pack.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/pack.h"
+#include "sampler/store/store_roll.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -25,7 +27,10 @@ enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
  */
 #define CHECKPOINT_PAGES "256"
 
-const struct day_step day_steps[STORE_STEPS] = {{"10s", STORE_STEP_S}, {"1m", 60}, {"10m", 600}};
+enum { HOUR_S = 3600 };
+
+const struct day_step day_steps[STORE_STEPS] = {
+	{"10s", STORE_STEP_S, 2 * HOUR_S}, {"1m", 60, 8 * HOUR_S}, {"10m", 600, DAY_S}};
 
 static const char schema[] =
 	"create table target(id integer primary key, boot text not null, pid integer not null, start integer not null,"
@@ -302,6 +307,8 @@ static void day_close_at_exit(struct day **d)
 	day_close(*d);
 }
 
+static _Atomic uint64_t openings;
+
 int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err)
 {
 	CLEANUP(day_close_at_exit) struct day *d = calloc(1, sizeof(*d));
@@ -314,6 +321,7 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 	if (!d || !(d->pack = pack_new()) || (writes && !(d->dict = dictionary_new())))
 		return no_memory(err);
 	d->id = id;
+	d->opening = atomic_fetch_add(&openings, 1);
 	r = writes ? open_to_write(d, path, err) : open_to_read(d, path, err);
 	if (r == 0)
 		r = run(d, "pragma trusted_schema = off; pragma cell_size_check = on; pragma temp_store = memory;",
@@ -322,6 +330,8 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 		r = check_version(d, writes, err);
 	if (r == 0 && writes)
 		r = day_load(d, err);
+	if (r == 0 && writes)
+		dictionary_remember(d->dict);
 	if (r == 0)
 		*ret = take_ptr(d);
 	return r;
@@ -337,6 +347,7 @@ void day_close(struct day *d)
 	dictionary_free(d->dict);
 	pack_free(d->pack);
 	free(d->names);
+	rolled_free(d->rolled);
 	free(d);
 }
 
@@ -348,13 +359,13 @@ int day_begin(struct day *d, struct err *err)
 	return r;
 }
 
-static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, const struct buf *plain,
+static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, const struct buf *plain, bool settled,
 			struct err *err)
 {
 	CLEANUP(buf_done) struct buf packed = {0};
 	sqlite3_stmt *s;
 
-	if (pack_add(d->pack, plain, &packed) < 0)
+	if (pack_add(d->pack, plain, settled, &packed) < 0)
 		return no_memory(err);
 	s = day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2);
 	if (!s || sqlite3_bind_blob64(s, 3, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
@@ -369,10 +380,21 @@ static int save_table(struct day *d, enum dictionary_table t, struct err *err)
 	int r = 0;
 
 	while (r == 0 && dictionary_save(d->dict, t, &first, &plain)) {
-		r = save_segment(d, t, first, &plain, err);
+		r = save_segment(d, t, first, &plain, d->dict->settled[t] > first, err);
 		buf_reset(&plain);
 	}
 	return r;
+}
+
+static void age(struct day *d)
+{
+	int64_t age = d->last_at / day_steps[d->id.step].remembered_s;
+
+	if (age <= d->age)
+		return;
+	if (d->age)
+		dictionary_age(d->dict);
+	d->age = age;
 }
 
 int day_commit(struct day *d, struct err *err)
@@ -386,6 +408,7 @@ int day_commit(struct day *d, struct err *err)
 	if (r == 0) {
 		d->begun = false;
 		dictionary_forget(d->dict);
+		age(d);
 	}
 	pack_rest(d->pack);
 	return r;
@@ -471,8 +494,9 @@ int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, str
 	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
 	sqlite3_stmt *s = day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3);
 
+	d->last_at = at;
 	bucket_write(b, &plain);
-	if (pack_add(d->pack, &plain, &packed) < 0)
+	if (pack_add(d->pack, &plain, false, &packed) < 0)
 		return no_memory(err);
 	if (!s || sqlite3_bind_blob64(s, 4, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
 		return day_failed(d, err);

@@ -13,6 +13,7 @@ struct buf;
 struct dictionary;
 struct err;
 struct pack;
+struct rolled;
 
 /*
  * One file of the store: the buckets of one UTC day and step, the dictionary of their numbers (dictionary.h), and the
@@ -27,6 +28,11 @@ struct day_id {
 struct day_step {
 	const char *name; /* "10s" */
 	uint32_t seconds; /* a multiple of the previous one; divides a day */
+	/*
+	 * A stack keeps its node for one to two of these. Each new node takes room, but old ones are all over the file, and
+	 * a page of an hour has to read all that its stacks' nodes are among.
+	 */
+	uint32_t remembered_s;
 };
 
 extern const struct day_step day_steps[STORE_STEPS];
@@ -78,6 +84,10 @@ struct day {
 	uint64_t unpacked; /* bytes of names and buckets, which most of reading costs */
 	bool spoilt; /* damaged: the file should be set aside */
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
+	struct rolled *rolled; /* of a writer, numbers in the file of the wider step (store_roll.h); NULL: none yet */
+	int64_t last_at,
+		age; /* of a writer: the latest bucket, and its time in day_steps[].remembered_s when it was committed */
+	uint64_t opening; /* tells apart what was opened one after the other */
 };
 
 /*

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "sampler/model/named_profile.h"
-#include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_names.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/stacks_in.h"
 #include "symbolizer/base/cleanup.h"

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_dictionary.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
 #include "symbolizer/base/buf.h"

@@ -1,6 +1,7 @@
 #include "sampler/store/day_dictionary.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "sampler/store/day.h"
 #include "sampler/store/stacks/dictionary.h"
@@ -8,7 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Limit when reading: a segment is settled at 32 kB, but one flush may add as much to it as a session can hold. */
+/* Limit when reading: a segment is settled at 128 KB, but one flush may add as much to it as a session can hold. */
 enum { SEGMENT_MAX = 256 << 20 };
 
 int day_dictionary_failed(struct day *d, int r, struct err *err)
@@ -18,7 +19,7 @@ int day_dictionary_failed(struct day *d, int r, struct err *err)
 	return r == -EBADMSG ? day_damaged(d, "names", err) : r;
 }
 
-/* --- all, for a writer --- */
+/* --- for a writer --- */
 
 static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
 {
@@ -33,13 +34,15 @@ static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
 	return day_dictionary_failed(d, r, err);
 }
 
-int day_load(struct day *d, struct err *err)
+static int load_segments(struct day *d, struct err *err)
 {
+	char sql[100];
 	sqlite3_stmt *s = NULL;
 	int r;
 
-	if (sqlite3_prepare_v2(d->db, "select tab, first, bytes from segment order by tab, first", -1, &s, NULL) !=
-	    SQLITE_OK)
+	snprintf(sql, sizeof(sql), "select tab, first, bytes from segment where tab <> %d order by tab, first",
+		 DICT_NODES);
+	if (sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) != SQLITE_OK)
 		return day_failed(d, err);
 	while ((r = day_step(d, s, err)) > 0)
 		if ((r = load_segment(d, s, err)) < 0)
@@ -48,7 +51,7 @@ int day_load(struct day *d, struct err *err)
 	return r;
 }
 
-/* --- some, for a reader --- */
+/* --- excerpts --- */
 
 static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
 {
@@ -85,4 +88,28 @@ int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, s
 		}
 	}
 	return r;
+}
+
+/* Nodes are numbered on from those in the file. */
+static int skip_nodes(struct day *d, struct err *err)
+{
+	CLEANUP(excerpt_done) struct excerpt e = {0};
+	uint32_t count = 0;
+	int r = day_excerpt_begin(d, d->dict, &e, err);
+
+	if (r < 0)
+		return r;
+	r = excerpt_count(&e, DICT_NODES, &count, err);
+	if (r == 0 && count > UINT32_MAX / 2) /* no day has so many, and there would be none left */
+		r = -EBADMSG;
+	if (r == 0)
+		dictionary_skip_nodes(d->dict, count);
+	return day_dictionary_failed(d, r, err);
+}
+
+int day_load(struct day *d, struct err *err)
+{
+	int r = load_segments(d, err);
+
+	return r < 0 ? r : skip_nodes(d, err);
 }

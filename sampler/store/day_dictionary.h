@@ -6,7 +6,7 @@ struct dictionary;
 struct err;
 struct excerpt;
 
-/* Loads the whole dictionary, for a writer. */
+/* Loads the dictionary for a writer: all but nodes, which may be many, and are added anew. */
 int day_load(struct day *d, struct err *err);
 /* Prepares *e, zero-initialised but for `leaves`, for taking names from the file into `to`. excerpt_done() in any case. */
 int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "sampler/model/named_profile.h"
-#include "sampler/store/bucket.h"
+#include "sampler/store/stacks/bucket.h"
 #include "symbolizer/base/vec.h"
 
 struct dictionary;

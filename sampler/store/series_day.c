@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
 #include "sampler/store/day_buckets.h"
 #include "sampler/store/day_dictionary.h"
 #include "sampler/store/day_targets.h"
 #include "sampler/store/samples.h"
 #include "sampler/store/series.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/stacks_wanted.h"

@@ -162,6 +162,17 @@ static int open_day(struct store *s, struct day_id id, struct err *err)
 	return r < 0 ? err_set(err, r, "%s", e.msg) : 0;
 }
 
+static int roll_day(struct store *s, struct day *from, uint64_t now_s, struct err *err);
+
+/* Its last steps are added up while what they refer to is in memory. If that fails, it is done when it is found closed. */
+static void finish(struct store *s, struct day *d)
+{
+	struct err ignored = {0};
+
+	if (d->id.step + 1 < STORE_STEPS)
+		(void)roll_day(s, d, (uint64_t)(d->id.date + 2) * DAY_S, &ignored);
+}
+
 /* *ret: the open file of that day, in a transaction. */
 static int get_day(struct store *s, struct day_id id, struct day **ret, struct err *err)
 {
@@ -170,6 +181,8 @@ static int get_day(struct store *s, struct day_id id, struct day **ret, struct e
 
 	if (*d && (*d)->id.date != id.date) {
 		r = (*d)->begun ? day_commit(*d, err) : 0;
+		if (r == 0)
+			finish(s, *d);
 		drop(s, id.step);
 		s->all_looked_at &= id.step > 0;
 	}
@@ -346,10 +359,6 @@ static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s
 
 	if (r == 0)
 		r = roll_day(s, from, now_s, &e);
-	if (r == -ESTALE && !closed) { /* opened anew, it has all that its buckets refer to */
-		drop(s, f->id.step);
-		return roll_file(s, f, now_s, err);
-	}
 	spoilt = from ? from->spoilt : day_is_spoilt(r);
 	if (closed)
 		day_close(from);

@@ -4,32 +4,162 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/bucket.h"
 #include "sampler/store/day.h"
+#include "sampler/store/day_dictionary.h"
 #include "sampler/store/day_names.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/excerpt.h"
+#include "sampler/store/stacks/recent.h"
+#include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
+#include "symbolizer/base/hash.h"
+
+enum { NODES_MAX = 1 << 16, NOTES_MAX = 1 << 16 }; /* that are remembered; twice as many at most (recent.h) */
+
+struct rolled {
+	uint64_t to; /* the other file's `opening` */
+	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); none of nodes */
+	uint32_t room[DICT_TABLES];
+	struct recent nodes; /* see node_key() */
+	struct recent notes; /* hashes of those that the other file has; 1 */
+};
+
+/* Nodes that the writer of a file has forgotten, and their numbers in the other file. */
+struct reread {
+	struct excerpt excerpt;
+	struct dictionary *names; /* NULL: nothing was read */
+	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); of nodes, too */
+};
 
 struct rolling {
 	struct day *from, *to;
 	int64_t at;
-	uint32_t *ids[DICT_TABLES]; /* dictionary_translate() */
+	struct rolled *known; /* from->rolled */
+	struct reread reread;
+	struct dictionary_frame *path; /* of one stack; room for DICT_DEPTH_MAX */
 	struct bucket sum; /* the sum for one target and event, in the numbers of `from` */
 	int64_t target, event; /* the current ones; numbers in `from` */
 };
 
+void rolled_free(struct rolled *r)
+{
+	if (!r)
+		return;
+	for (int t = 0; t < DICT_TABLES; t++)
+		free(r->ids[t]);
+	recent_done(&r->nodes);
+	recent_done(&r->notes);
+	free(r);
+}
+
 static void rolling_done(struct rolling *ro)
 {
+	excerpt_done(&ro->reread.excerpt);
+	dictionary_free(ro->reread.names);
 	for (int t = 0; t < DICT_TABLES; t++)
-		free(ro->ids[t]);
+		free(ro->reread.ids[t]);
+	free(ro->path);
 	bucket_done(&ro->sum);
+}
+
+/* Room for the numbers of `from`, which has grown since the last time. */
+static bool make_room(struct rolled *r, const struct dictionary *from)
+{
+	for (enum dictionary_table t = 0; t < DICT_TABLES; t++) {
+		uint32_t n = t == DICT_NODES ? 0 : dictionary_count(from, t), *v;
+
+		if (n <= r->room[t])
+			continue;
+		v = realloc(r->ids[t], n * sizeof(*v));
+		if (!v)
+			return false;
+		memset(v + r->room[t], 0, (n - r->room[t]) * sizeof(*v));
+		r->ids[t] = v;
+		r->room[t] = n;
+	}
+	return true;
+}
+
+static struct rolled *known_of(struct day *from, const struct day *to)
+{
+	struct rolled *r = from->rolled;
+
+	if (!r || r->to != to->opening) {
+		rolled_free(r);
+		r = from->rolled = calloc(1, sizeof(*r));
+		if (!r)
+			return NULL;
+		r->to = to->opening;
+		r->nodes.max = NODES_MAX;
+		r->notes.max = NOTES_MAX;
+	}
+	return make_room(r, from->dict) ? r : NULL;
 }
 
 static uint32_t translate(struct rolling *ro, enum dictionary_table t, uint32_t id)
 {
-	return dictionary_translate(ro->from->dict, t, id, ro->to->dict, ro->ids);
+	return dictionary_translate(ro->from->dict, t, id, ro->to->dict, ro->known->ids);
 }
+
+/* --- nodes --- */
+
+/* The number in `to` of a node of `names`, whose numbers are translated as `ids` says. */
+static uint32_t add_node(struct rolling *ro, const struct dictionary *names, uint32_t *const ids[DICT_TABLES],
+			 uint32_t node)
+{
+	size_t at = DICT_DEPTH_MAX;
+
+	while (node && at) {
+		const uint32_t *row = dictionary_row(names, DICT_NODES, node);
+		uint32_t frame = dictionary_translate(names, DICT_FRAMES, row[1], ro->to->dict, ids);
+
+		if (frame == UINT32_MAX)
+			return UINT32_MAX;
+		ro->path[--at] = (struct dictionary_frame){frame, row[2]};
+		node = row[0];
+	}
+	return dictionary_stack(ro->to->dict, ro->path + at, DICT_DEPTH_MAX - at);
+}
+
+static uint32_t add_reread(struct rolling *ro, uint32_t node)
+{
+	struct reread *re = &ro->reread;
+	uint32_t id = excerpt_id(&re->excerpt, DICT_NODES, node);
+
+	return id ? add_node(ro, re->names, re->ids, id) : UINT32_MAX;
+}
+
+/* Of the node for all targets; or of what it is for one, where names had to be left out that others may have room for. */
+static uint64_t node_key(const struct rolling *ro, uint32_t node, bool of_target)
+{
+	return of_target ? (uint64_t)ro->target << 32 | node : node;
+}
+
+/* UINT32_MAX: out of memory. -ESTALE: it has to be read from the file first. */
+static int translate_node(struct rolling *ro, uint32_t node, uint32_t *ret)
+{
+	struct recent *known = &ro->known->nodes;
+	uint64_t refused = ro->to->dict->refused;
+
+	*ret = node ? recent_use(known, node_key(ro, node, false)) : 0;
+	if (!*ret && node)
+		*ret = recent_use(known, node_key(ro, node, true));
+	if (*ret || !node)
+		return 0;
+	if (dictionary_has_node(ro->from->dict, node))
+		*ret = add_node(ro, ro->from->dict, ro->known->ids, node);
+	else if (ro->reread.names)
+		*ret = add_reread(ro, node);
+	else
+		return -ESTALE;
+	if (*ret && *ret != UINT32_MAX)
+		recent_put(known, node_key(ro, node, ro->to->dict->refused != refused), *ret);
+	return 0;
+}
+
+/* --- what belongs to a target --- */
 
 static const char *column(sqlite3_stmt *s, int i)
 {
@@ -71,26 +201,44 @@ static int copy_target(struct rolling *ro, int64_t *ret, struct err *err)
 	return r;
 }
 
+/* Not 0. What is noted changes rarely, and is of the whole day so far. */
+static uint64_t note_hash(int64_t target, sqlite3_stmt *s)
+{
+	uint64_t h = hash_mix(hash_secret(), (uint64_t)target);
+
+	for (int i = 0; i < sqlite3_column_count(s); i++)
+		h = hash_mix(h, (uint64_t)sqlite3_column_int64(s, i));
+	return h | 1;
+}
+
 static int copy_note(struct rolling *ro, int64_t target, sqlite3_stmt *s, struct err *err)
 {
 	int64_t function = sqlite3_column_int64(s, 0), why = sqlite3_column_int64(s, 1);
 	const struct dictionary *dict = ro->from->dict;
+	uint64_t hash = note_hash(target, s);
+	uint32_t to, reason;
 
 	if (function <= 0 || function >= dictionary_count(dict, DICT_FUNCTIONS) || why < 0 ||
-	    why >= dictionary_count(dict, DICT_STRINGS) || !ro->ids[DICT_FUNCTIONS][function] ||
-	    dictionary_is_left_out(ro->to->dict, ro->ids[DICT_FUNCTIONS][function]))
+	    why >= dictionary_count(dict, DICT_STRINGS))
 		return 0;
-	return day_step(
-		ro->to,
-		day_statement(ro->to, DAY_NOTE,
-			      (int64_t[]){target, ro->ids[DICT_FUNCTIONS][function],
-					  translate(ro, DICT_STRINGS, (uint32_t)why), sqlite3_column_int64(s, 2),
-					  sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)},
-			      6),
-		err);
+	if (recent_use(&ro->known->notes, hash))
+		return 0;
+	to = translate(ro, DICT_FUNCTIONS, (uint32_t)function);
+	reason = translate(ro, DICT_STRINGS, (uint32_t)why);
+	if (to == UINT32_MAX || reason == UINT32_MAX)
+		return err_set(err, -ENOMEM, "out of memory");
+	recent_put(&ro->known->notes, hash, 1);
+	if (dictionary_is_left_out(ro->to->dict, to))
+		return 0;
+	return day_step(ro->to,
+			day_statement(ro->to, DAY_NOTE,
+				      (int64_t[]){target, to, reason, sqlite3_column_int64(s, 2),
+						  sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)},
+				      6),
+			err);
 }
 
-/* Only for functions that were translated, which are those with samples. */
+/* Each function has samples, or had some earlier. */
 static int copy_notes(struct rolling *ro, int64_t target, struct err *err)
 {
 	sqlite3_stmt *s = day_statement(ro->from, DAY_NOTES, &ro->target, 1);
@@ -113,9 +261,9 @@ static int translate_bucket(struct rolling *ro, struct bucket *ret)
 		const struct bucket_count *c = &ro->sum.counts[i];
 		uint32_t node, label;
 
-		if (!dictionary_has_node(ro->from->dict, c->node))
-			return -ESTALE;
-		node = translate(ro, DICT_NODES, c->node);
+		r = translate_node(ro, c->node, &node);
+		if (r < 0)
+			break;
 		label = translate(ro, DICT_LABELS, c->label);
 		r = node == UINT32_MAX || label == UINT32_MAX ? -ENOMEM :
 								bucket_count(ret, node, label, c->count, c->weight);
@@ -168,21 +316,88 @@ static int add_row(struct rolling *ro, sqlite3_stmt *s, bool first, struct err *
 	return r < 0 ? r : day_row_bucket(ro->from, s, 3, &ro->sum, err);
 }
 
-int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
+/* All targets and events. */
+static int add_rows(struct rolling *ro, struct err *err)
 {
-	CLEANUP(rolling_done) struct rolling ro = {.from = from, .to = to, .at = at};
-	sqlite3_stmt *s = day_statement(from, DAY_BUCKETS, (int64_t[]){at, at + day_steps[to->id.step].seconds}, 2);
+	sqlite3_stmt *s = day_statement(ro->from, DAY_BUCKETS,
+					(int64_t[]){ro->at, ro->at + day_steps[ro->to->id.step].seconds}, 2);
 	bool first = true;
 	int r;
 
-	for (int t = 0; t < DICT_TABLES; t++)
-		if (!(ro.ids[t] = calloc(dictionary_count(from->dict, t), sizeof(uint32_t))))
-			return err_set(err, -ENOMEM, "out of memory");
-	while ((r = day_step(from, s, err)) > 0) {
-		if ((r = add_row(&ro, s, first, err)) < 0)
+	bucket_done(&ro->sum);
+	while ((r = day_step(ro->from, s, err)) > 0) {
+		if ((r = add_row(ro, s, first, err)) < 0)
 			break;
 		first = false;
 	}
 	sqlite3_reset(s);
-	return r < 0 || first ? r : put_sum(&ro, err);
+	return r < 0 || first ? r : put_sum(ro, err);
+}
+
+/* --- what was forgotten --- */
+
+static int want_row(struct rolling *ro, sqlite3_stmt *s, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0};
+	uint64_t sums[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
+	struct bucket_count c;
+	int r = day_unpack(ro->from, s, 3, DAY_BUCKET_MAX, &plain);
+
+	if (r == 0)
+		bucket_begin(&reader, plain.data, plain.len, sums);
+	while (r == 0 && (r = bucket_next(&reader, &c)) > 0)
+		r = dictionary_has_node(ro->from->dict, c.node) ?
+			    0 :
+			    excerpt_want(&ro->reread.excerpt, DICT_NODES, c.node, err);
+	return day_dictionary_failed(ro->from, r, err);
+}
+
+static int want_rows(struct rolling *ro, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(ro->from, DAY_BUCKETS,
+					(int64_t[]){ro->at, ro->at + day_steps[ro->to->id.step].seconds}, 2);
+	int r;
+
+	while ((r = day_step(ro->from, s, err)) > 0)
+		if ((r = want_row(ro, s, err)) < 0)
+			break;
+	sqlite3_reset(s);
+	return r;
+}
+
+/* After a start, of what was sampled just before it; and of what was forgotten on a very busy host. */
+static int reread(struct rolling *ro, struct err *err)
+{
+	struct reread *re = &ro->reread;
+	int r;
+
+	re->names = dictionary_new();
+	if (!re->names)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = day_excerpt_begin(ro->from, re->names, &re->excerpt, err);
+	if (r == 0)
+		r = want_rows(ro, err);
+	if (r == 0)
+		r = day_dictionary_failed(ro->from, excerpt_make(&re->excerpt, err), err);
+	for (enum dictionary_table t = 0; r == 0 && t < DICT_TABLES; t++)
+		if (!(re->ids[t] = calloc(dictionary_count(re->names, t), sizeof(uint32_t))))
+			r = err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
+{
+	CLEANUP(rolling_done) struct rolling ro = {.from = from, .to = to, .at = at};
+	int r;
+
+	ro.known = known_of(from, to);
+	ro.path = malloc(DICT_DEPTH_MAX * sizeof(*ro.path));
+	if (!ro.known || !ro.path)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = add_rows(&ro, err);
+	if (r != -ESTALE)
+		return r;
+	r = reread(&ro, err);
+	return r < 0 ? r : add_rows(&ro, err);
 }

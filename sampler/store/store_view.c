@@ -152,6 +152,36 @@ static int read_day(struct store_view *v, struct view_day *d, int64_t from, int6
 
 static int read_span(struct store_view *v, struct day_id id, int64_t from, int64_t to, struct err *err);
 
+static bool has_bucket(struct store_view *v, struct day_id id, int64_t at)
+{
+	const struct view_day *d = find_day(v, id);
+	struct err ignored = {0};
+	sqlite3_stmt *s;
+	bool has;
+
+	if (!d)
+		return false;
+	s = day_statement(d->day, DAY_FIND_BUCKETS, (int64_t[]){at, at + day_steps[id.step].seconds}, 2);
+	has = day_step(d->day, s, &ignored) > 0;
+	sqlite3_reset(s);
+	return has;
+}
+
+/*
+ * For a short range, finer steps are read though there are more of them: the names of their stacks are closer together in
+ * the file (day_steps[].remembered_s), and reading these takes most of the time. But a finer file may have been lost, and
+ * begun anew later; then it has nothing of when the wider step began.
+ */
+static bool prefers_finer(struct store_view *v, struct day_id id, int64_t at)
+{
+	int64_t range = seconds(v->q.to_ns - v->q.from_ns);
+
+	while (id.step-- > 0 && range <= day_steps[id.step].remembered_s)
+		if (has_bucket(v, id, at))
+			return true;
+	return false;
+}
+
 /* [from, to) lies within one step of id: should the bucket of the whole step be read? */
 static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int64_t from, int64_t to)
 {
@@ -161,6 +191,8 @@ static bool takes_whole(struct store_view *v, struct day_id id, int64_t at, int6
 	for (unsigned step = 0; step < id.step; step++)
 		finer |= find_day(v, (struct day_id){id.date, step}) != NULL;
 	if (!find_day(v, id) || (finer && v->series && day_steps[id.step].seconds > v->series->q->step_s))
+		return false;
+	if (prefers_finer(v, id, at))
 		return false;
 	return !id.step || !finer || (from == at && to == end && !waits(v, id, at, end));
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/bucket.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/buf.h"
 

@@ -151,13 +151,13 @@ static void fill_day(const char *dir, struct day_id id, struct program *programs
 
 	if (day_open(dir, id, true, &d, &err) < 0)
 		die("a day", &err);
-	for (unsigned n = 0; at < end; at += step, n++) {
-		if (n % 100 == 0 && ((n && day_commit(d, &err) < 0) || day_begin(d, &err) < 0))
+	for (; at < end; at += step) { /* a commit each, after which nodes may be forgotten, as in the daemon */
+		if (day_begin(d, &err) < 0)
 			die("a transaction", &err);
 		add_step(d, programs, targets, at, each);
+		if (day_commit(d, &err) < 0)
+			die("the end of a step", &err);
 	}
-	if (day_commit(d, &err) < 0)
-		die("the end of a day", &err);
 	day_close(d);
 }
 

@@ -9,7 +9,11 @@
 
 #include "sampler/input/reader.h"
 #include "sampler/output/writer.h"
+#include "sampler/store/day.h"
+#include "sampler/store/day_add.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/recent.h"
+#include "sampler/store/store_roll.h"
 #include "symbolizer/base/buf.h"
 #include "tests/support/folded_files.h"
 #include "tests/support/folded_text.h"
@@ -278,7 +282,13 @@ static void assert_wide(uint64_t from_s, uint64_t to_s, uint32_t stacks, uint64_
 	assert_int_equal(store_test_read(dir, from_s, to_s, NULL, &np), 0);
 	assert_int_equal(np->n_samples, stacks);
 	for (uint32_t i = 0; i < np->n_samples; i++) {
-		assert_int_equal(np->stacks[np->samples[i].stack].n, WIDE_FRAMES);
+		const struct named_stack *st = &np->stacks[np->samples[i].stack];
+		const uint32_t *at = &np->stack_locations[st->first];
+
+		assert_int_equal(st->n, WIDE_FRAMES);
+		for (uint32_t k = 1; k < st->n; k++)
+			assert_int_equal(np->lines[np->locations[at[k]].first_line].line,
+					 np->lines[np->locations[at[0]].first_line].line + k);
 		n += np->samples[i].count;
 	}
 	assert_int_equal(n, count);
@@ -349,7 +359,7 @@ static void the_memory_of_a_writer_is_bounded(void **state)
 	}
 	assert_true(dictionary_has_node(d, 0) && !dictionary_has_node(d, 1));
 	assert_true(dictionary_has_node(d, NODES) && !dictionary_has_node(d, NODES + 1));
-	for (uint32_t i = NODES - DICT_NODES_MAX; i <= NODES; i++)
+	for (uint32_t i = NODES; dictionary_has_node(d, i); i--)
 		assert_int_equal(dictionary_row(d, DICT_NODES, i)[2], i);
 	load_last(all, &last);
 	assert_int_equal(dictionary_count(all, DICT_NODES), NODES - NODES % NODES_A_STEP + 1);
@@ -358,6 +368,196 @@ static void the_memory_of_a_writer_is_bounded(void **state)
 	assert_int_equal(dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, 1}), NODES + 1);
 	dictionary_free(d);
 	dictionary_free(all);
+}
+
+/* More nodes than a writer keeps, all saved. */
+static void forget_nodes(struct dictionary *d)
+{
+	static uint32_t line = 1000000;
+	struct buf bytes = {0};
+	uint32_t first;
+
+	for (uint32_t i = 0; i <= DICT_NODES_MAX; i++)
+		dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, line++});
+	while (dictionary_save(d, DICT_NODES, &first, &bytes))
+		buf_reset(&bytes);
+	buf_done(&bytes);
+	dictionary_forget(d);
+}
+
+static void stacks_keep_their_nodes_for_a_while(void **state)
+{
+	const struct dictionary_frame stack[] = {{0, 1}, {0, 2}, {0, 3}}, other[] = {{0, 1}, {0, 3}, {0, 2}};
+	struct dictionary *d = dictionary_new(), *plain = dictionary_new();
+	uint32_t node, next;
+
+	(void)state;
+	dictionary_remember(d);
+	assert_int_equal(dictionary_stack(d, stack, 0), 0);
+	node = dictionary_stack(d, stack, 3);
+	assert_int_equal(dictionary_row(d, DICT_NODES, node)[2], 3);
+	assert_int_not_equal(dictionary_stack(d, other, 3), node);
+	assert_int_not_equal(dictionary_stack(d, stack, 2), node);
+	forget_nodes(d);
+	assert_false(dictionary_has_node(d, node));
+	assert_int_equal(dictionary_stack(d, stack, 3), node);
+	dictionary_age(d);
+	assert_int_equal(dictionary_stack(d, stack, 3), node);
+	dictionary_age(d);
+	next = dictionary_stack(d, stack, 3);
+	assert_true(next > node && dictionary_has_node(d, next));
+	node = dictionary_stack(plain, stack, 3);
+	forget_nodes(plain);
+	assert_int_not_equal(dictionary_stack(plain, stack, 3), node);
+	dictionary_free(d);
+	dictionary_free(plain);
+}
+
+static void what_is_remembered_is_bounded(void **state)
+{
+	struct recent r = {.max = 1000};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 100000; i++) {
+		assert_int_equal(recent_get(&r, i), 0);
+		recent_put(&r, i, i);
+		for (uint32_t k = 0; k < 1000 && k < i; k += 333)
+			assert_int_equal(recent_get(&r, i - k), i - k);
+	}
+	assert_int_equal(recent_get(&r, 100000 - 2000), 0);
+	assert_true(recent_bytes(&r) <= 2 * 2048 * sizeof(struct u64map_slot));
+	recent_done(&r);
+}
+
+/* A writer that begins has none of a file's nodes in memory, and numbers its own on from these. */
+static void a_writer_goes_on_where_another_ended(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	add_wide(s, MIDNIGHT, 0);
+	store_close(s);
+	s = open_store();
+	add_wide(s, MIDNIGHT + 10, 1);
+	add_wide(s, MIDNIGHT + 20, 0);
+	store_close(s);
+	assert_wide(MIDNIGHT, MIDNIGHT + 30, 2 * WIDE_STACKS, 3 * WIDE_STACKS);
+	s = open_store();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(store_tend(s, (MIDNIGHT + 7200) * SECOND, NULL), 0);
+	store_close(s);
+	remove_day("2026-11-24-10s.db");
+	assert_wide(MIDNIGHT, MIDNIGHT + 60, 2 * WIDE_STACKS, 3 * WIDE_STACKS);
+}
+
+static void assert_top(uint64_t from_s, uint64_t to_s, uint32_t which, uint64_t count)
+{
+	struct named_profile *np = NULL;
+	const struct named_location *l;
+	char name[32];
+
+	assert_int_equal(store_test_read(dir, from_s, to_s, NULL, &np), 0);
+	assert_int_equal(np->n_samples, 1);
+	assert_int_equal(np->samples[0].count, count);
+	l = &np->locations[np->stack_locations[np->stacks[np->samples[0].stack].first]];
+	snprintf(name, sizeof(name), "c/C.m%u", which);
+	assert_string_equal(named_string(np, np->functions[np->lines[l->first_line].function].name), name);
+	named_profile_free(np);
+}
+
+static struct day *open_day(unsigned step)
+{
+	struct day *d = NULL;
+
+	assert_int_equal(day_open(dir, day_of(MIDNIGHT, step), true, &d, NULL), 0);
+	assert_int_equal(day_begin(d, NULL), 0);
+	return d;
+}
+
+/* The numbers that a file had are not believed when there is another one in its place. */
+static void numbers_of_another_file_are_not_used(void **state)
+{
+	struct store *s = open_store();
+	struct day *from, *to;
+
+	(void)state;
+	add(s, 1, MIDNIGHT, 1, 3);
+	add(s, 1, MIDNIGHT + 60, 2, 5);
+	assert_int_equal(store_flush(s, NULL), 0);
+	store_close(s);
+	from = open_day(0);
+	to = open_day(1);
+	assert_int_equal(store_roll(from, to, MIDNIGHT, NULL), 0);
+	assert_int_equal(store_roll(from, to, MIDNIGHT + 60, NULL), 0);
+	day_close(to); /* what it had is lost */
+	to = open_day(1);
+	assert_int_equal(store_roll(from, to, MIDNIGHT + 60, NULL), 0);
+	assert_int_equal(store_roll(from, to, MIDNIGHT, NULL), 0);
+	assert_int_equal(day_commit(to, NULL), 0);
+	day_close(to);
+	day_close(from);
+	remove_day("2026-11-24-10s.db");
+	assert_top(MIDNIGHT, MIDNIGHT + 60, 1, 3);
+	assert_top(MIDNIGHT + 60, MIDNIGHT + 120, 2, 5);
+}
+
+/* A short range is read from the finest step, unless this has nothing of that time. */
+static void a_short_range_is_read_from_what_there_is(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	for (uint32_t i = 0; i < 12; i++)
+		add(s, 1, MIDNIGHT + i * STORE_STEP_S, 1, 10);
+	assert_int_equal(store_tend(s, (MIDNIGHT + 300) * SECOND, NULL), 0);
+	store_close(s);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 120, NULL), 120);
+	assert_int_equal(store_test_count(dir, MIDNIGHT + 50, MIDNIGHT + 120, NULL), 70);
+	run_sql("2026-11-24-10s.db", "delete from bucket where at % 86400 < 60");
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 120, NULL), 120);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 60, NULL), 60);
+	run_sql("2026-11-24-1m.db", "delete from bucket where at % 86400 >= 60");
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 120, NULL), 120);
+	assert_int_equal(store_test_count(dir, MIDNIGHT, MIDNIGHT + 8000, NULL), 60); /* a longer one, from 1m */
+}
+
+/* The last steps of a day are added up before its file is closed. */
+static void a_day_is_finished_at_midnight(void **state)
+{
+	struct store *s = open_store();
+
+	(void)state;
+	for (uint32_t i = 1; i <= 7; i++)
+		add(s, 1, MIDNIGHT - i * STORE_STEP_S, 1, 10);
+	add(s, 1, MIDNIGHT, 1, 10);
+	assert_int_equal(store_flush(s, NULL), 0);
+	store_close(s);
+	remove_day("2026-11-23-10s.db");
+	assert_int_equal(store_test_count(dir, MIDNIGHT - 60, MIDNIGHT, NULL), 60);
+	assert_int_equal(store_test_count(dir, MIDNIGHT - 120, MIDNIGHT, NULL), 70);
+}
+
+static void stacks_are_remembered_for_a_time(void **state)
+{
+	static const struct {
+		int64_t at;
+		size_t young, old;
+	} steps[] = {{0, 1, 0}, {10, 2, 0}, {7200, 0, 3}, {7100, 1, 3}, {7210, 2, 3}, {14400, 0, 3}};
+	struct store_target t = store_test_target(1);
+	struct day *d = open_day(0);
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct named_profile *np = store_test_profile(MIDNIGHT + (uint64_t)steps[i].at, i, 1);
+
+		assert_int_equal(day_begin(d, NULL), 0);
+		assert_int_equal(day_add_profile(d, &t, MIDNIGHT + steps[i].at, np, &(bool){false}, NULL), 0);
+		assert_int_equal(day_commit(d, NULL), 0);
+		assert_int_equal(d->dict->stacks.young.n, steps[i].young);
+		assert_int_equal(d->dict->stacks.old.n, steps[i].old);
+		named_profile_free(np);
+	}
+	day_close(d);
 }
 
 int main(void)
@@ -370,6 +570,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(steps_are_added_to, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(forgotten_stacks_are_read_and_added_up, set_up, tear_down),
 		cmocka_unit_test(the_memory_of_a_writer_is_bounded),
+		cmocka_unit_test(stacks_keep_their_nodes_for_a_while),
+		cmocka_unit_test(what_is_remembered_is_bounded),
+		cmocka_unit_test_setup_teardown(a_writer_goes_on_where_another_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(numbers_of_another_file_are_not_used, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_short_range_is_read_from_what_there_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_day_is_finished_at_midnight, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(stacks_are_remembered_for_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wider_steps_are_the_sum, set_up, tear_down),
 	};
 

@@ -7,13 +7,13 @@
 #include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
-#include "symbolizer/base/vec.h"
 
 /*
- * Size in bytes, before packing, at which a segment is settled: smaller ones are packed again with each flush, and a reader takes whole
- * segments, of which it may need only a few rows.
+ * Size in bytes, before packing, at which a segment is settled: smaller ones are packed again with each flush, and a
+ * reader takes whole segments, of which it may need only a few rows. Nodes are most of a file, and take a fifth less in
+ * larger ones, as the frames of a stack are often those of another.
  */
-enum { SETTLED_BYTES = 32 << 10 };
+enum { SETTLED_BYTES = 32 << 10, SETTLED_NODES = 128 << 10 };
 
 /* What a string takes besides its bytes, and a row besides its numbers: approximately, since tables grow in steps. */
 enum { STRING_COST = 24, ROW_COST = 12 };
@@ -67,7 +67,7 @@ static bool add_node(struct dictionary *d, const uint32_t *row, uint64_t hash)
 	uint32_t cap = r->cap;
 	uint16_t *v;
 
-	if (!rows_add(r, row, hash))
+	if (dictionary_count(d, DICT_NODES) >= UINT32_MAX - 1 || !rows_add(r, row, hash))
 		return false;
 	if (r->cap != cap) {
 		v = realloc(d->depths, r->cap * sizeof(*v));
@@ -134,6 +134,7 @@ struct dictionary *dictionary_new(void)
 		return NULL;
 	d->strings = strtab_new();
 	d->names_max = UINT64_MAX;
+	d->stacks.max = DICT_STACKS_MAX;
 	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
 	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
 		d->rows[t].width = columns[t].width;
@@ -153,7 +154,7 @@ void dictionary_free(struct dictionary *d)
 		return;
 	strtab_free(d->strings);
 	free(d->depths);
-	free(d->older);
+	recent_done(&d->stacks);
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
 		slots_done(&d->rows[t].index);
@@ -171,7 +172,7 @@ size_t dictionary_bytes(const struct dictionary *d)
 {
 	size_t n = strtab_bytes(d->strings) + d->rows[DICT_NODES].cap * sizeof(*d->depths);
 
-	n += d->older ? (size_t)(d->forgotten_nodes - d->older_nodes + 1) * DICT_COLUMNS * sizeof(*d->older) : 0;
+	n += recent_bytes(&d->stacks);
 	for (int t = 0; t < DICT_TABLES; t++)
 		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index);
 	return n;
@@ -206,6 +207,7 @@ static uint32_t left_row(struct dictionary *d, enum dictionary_table t)
 	const struct named_line mark = {.kind = NAMED_MARK};
 	uint32_t row[DICT_COLUMNS] = {0};
 
+	d->refused++;
 	if (t == DICT_MAPPINGS)
 		return 0;
 	row[0] = t == DICT_FRAMES ? left_row(d, DICT_FUNCTIONS) : left_string(d);
@@ -271,13 +273,15 @@ uint32_t dictionary_string(struct dictionary *d, const char *text)
 
 	if (id != UINT32_MAX)
 		return id;
-	return has_room(d, len + STRING_COST) ? add_string(d, text, len) : left_string(d);
+	if (has_room(d, len + STRING_COST))
+		return add_string(d, text, len);
+	d->refused++;
+	return left_string(d);
 }
 
 bool dictionary_has_node(const struct dictionary *d, uint32_t node)
 {
-	return node < dictionary_count(d, DICT_NODES) &&
-	       (!node || node > d->forgotten_nodes || (d->older && node >= d->older_nodes));
+	return node < dictionary_count(d, DICT_NODES) && (!node || node > d->forgotten_nodes);
 }
 
 uint32_t dictionary_depth(const struct dictionary *d, uint32_t node)
@@ -290,7 +294,7 @@ void dictionary_forget(struct dictionary *d)
 {
 	static const uint32_t none[DICT_COLUMNS] = {0};
 	struct dictionary_rows *r = &d->rows[DICT_NODES], fresh = {.width = r->width};
-	uint32_t n = dictionary_count(d, DICT_NODES), *v;
+	uint32_t n = dictionary_count(d, DICT_NODES);
 
 	if (r->n <= DICT_NODES_MAX || d->saved[DICT_NODES] < n)
 		return;
@@ -298,15 +302,16 @@ void dictionary_forget(struct dictionary *d)
 		free(fresh.v);
 		return;
 	}
-	free(d->older);
-	memmove(r->v, r->v + r->width, (size_t)(r->n - 1) * r->width * sizeof(*r->v));
-	v = realloc(r->v, (size_t)r->n * r->width * sizeof(*v));
-	d->older = v ? v : r->v;
-	d->older_nodes = d->forgotten_nodes + 1;
-	d->forgotten_nodes = n - 1;
+	free(r->v);
 	slots_done(&r->index);
 	*r = fresh; /* depths: of "none", with more room than these have */
-	d->settled[DICT_NODES] = n;
+	dictionary_skip_nodes(d, n);
+}
+
+void dictionary_skip_nodes(struct dictionary *d, uint32_t count)
+{
+	d->forgotten_nodes = count - 1;
+	d->settled[DICT_NODES] = d->saved[DICT_NODES] = count;
 }
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
@@ -318,8 +323,6 @@ uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
 
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id)
 {
-	if (t == DICT_NODES && id && id <= d->forgotten_nodes)
-		return d->older + (size_t)(id - d->older_nodes) * DICT_COLUMNS;
 	if (t == DICT_NODES && id)
 		id -= d->forgotten_nodes;
 	return d->rows[t].v + (size_t)id * d->rows[t].width;
@@ -344,6 +347,11 @@ static void save_row(const struct dictionary *d, enum dictionary_table t, uint32
 		varint_add(ret, row[i]);
 }
 
+static size_t settled_bytes(enum dictionary_table t)
+{
+	return t == DICT_NODES ? SETTLED_NODES : SETTLED_BYTES;
+}
+
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret)
 {
 	uint32_t n = dictionary_count(d, t), id = d->settled[t];
@@ -351,10 +359,10 @@ bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *re
 	if (n == d->saved[t])
 		return false;
 	*ret_first = id;
-	for (; id < n && ret->len < SETTLED_BYTES; id++)
+	for (; id < n && ret->len < settled_bytes(t); id++)
 		t == DICT_STRINGS ? save_string(d, id, ret) : save_row(d, t, id, ret);
 	d->saved[t] = id;
-	if (ret->len >= SETTLED_BYTES)
+	if (ret->len >= settled_bytes(t))
 		d->settled[t] = id;
 	return true;
 }
@@ -403,44 +411,40 @@ int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t firs
 	while (r == 0 && cursor_left(&c))
 		r = t == DICT_STRINGS ? load_string(d, &c) : load_row(d, t, &c);
 	d->saved[t] = dictionary_count(d, t);
-	d->settled[t] = len >= SETTLED_BYTES ? d->saved[t] : first;
+	d->settled[t] = len >= settled_bytes(t) ? d->saved[t] : first;
 	return r < 0 ? r : c.bad ? -EBADMSG : 0;
 }
 
-/* References in the row are translated as well, except a node's parent, which already has been. */
+/* UINT32_MAX: out of memory. */
 static uint32_t translate_row(const struct dictionary *from, enum dictionary_table t, uint32_t id,
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES])
 {
 	uint32_t row[DICT_COLUMNS] = {0};
 
 	if (t == DICT_STRINGS)
-		return ids[t][id] = dictionary_string(to, strtab_get(from->strings, id));
+		return dictionary_string(to, strtab_get(from->strings, id));
 	for (uint32_t i = 0; i < columns[t].width; i++) {
-		uint32_t v = dictionary_row(from, t, id)[i];
 		uint8_t refers = columns[t].refers[i];
 
-		row[i] = refers == NUMBER ? v : ids[refers][v];
-		if (refers != NUMBER && v && !row[i])
-			row[i] = translate_row(from, refers, v, to, ids);
+		row[i] = dictionary_row(from, t, id)[i];
+		if (refers != NUMBER)
+			row[i] = dictionary_translate(from, refers, row[i], to, ids);
 		if (refers != NUMBER && row[i] == UINT32_MAX)
 			return UINT32_MAX;
 	}
-	return ids[t][id] = dictionary_id(to, t, row);
+	return dictionary_id(to, t, row);
 }
 
 uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES])
 {
-	VEC(uint32_t) chain = {0}; /* a stack may have thousands of nodes: no recursion */
-	uint32_t ret = id ? ids[t][id] : 0;
+	uint64_t refused = to->refused;
+	uint32_t ret;
 
-	if (!id || ret)
-		return ret;
-	for (uint32_t n = id; n && !ids[t][n] && ret != UINT32_MAX;
-	     n = t == DICT_NODES ? dictionary_row(from, t, n)[0] : 0)
-		ret = vec_push(&chain, n) ? 0 : UINT32_MAX;
-	while (chain.n && ret != UINT32_MAX)
-		ret = translate_row(from, t, chain.v[--chain.n], to, ids);
-	vec_done(&chain);
+	if (!id || ids[t][id])
+		return id ? ids[t][id] : 0;
+	ret = translate_row(from, t, id, to, ids);
+	if (ret != UINT32_MAX && to->refused == refused)
+		ids[t][id] = ret;
 	return ret;
 }

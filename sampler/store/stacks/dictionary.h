@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/store/stacks/recent.h"
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/strtab.h"
 
@@ -16,7 +17,8 @@ struct cursor;
  * each table. The file has the tables in pieces (segments); the last piece is rewritten until it is large enough.
  *
  * A node is one frame of a stack, and stands for the stack from the root to it. A writer forgets nodes
- * (dictionary_forget()), so a stack may have several.
+ * (dictionary_forget()), so a stack may have several; which node whole stacks have, it remembers for longer
+ * (dictionary_stack()).
  */
 enum dictionary_table {
 	DICT_STRINGS,
@@ -32,6 +34,7 @@ enum dictionary_table {
 enum {
 	DICT_COLUMNS = 3,
 	DICT_NODES_MAX = 1 << 17, /* after so many, dictionary_forget() has something to do */
+	DICT_STACKS_MAX = 250000, /* whose nodes are remembered; twice as many at most (recent.h); 32 bytes for each */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
 
@@ -49,12 +52,14 @@ struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
 	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
-	/* Nodes up to forgotten_nodes are not in rows; those from older_nodes on are in `older` instead, for whoever reads. */
-	uint32_t forgotten_nodes, older_nodes, *older;
+	uint32_t forgotten_nodes; /* nodes up to this one are not in rows */
+	bool remembers;
+	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 	uint64_t names, names_max; /* bytes, without nodes: what there is, and beyond which nothing is added */
 	uint64_t left_out; /* how many frames and thread pools were named DICT_LEFT_OUT instead */
+	uint64_t refused; /* how often there was no room for something */
 	uint32_t left_string; /* DICT_LEFT_OUT; 0: not there */
 };
 
@@ -66,6 +71,9 @@ struct dictionary {
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
+/* For a writer, from now on: stacks keep their nodes for longer than nodes are kept, for 16 MB at most. */
+void dictionary_remember(struct dictionary *d);
+void dictionary_age(struct dictionary *d); /* stacks from before the last time get new nodes from now on */
 /* Frees what only adding needs; nothing may be added afterwards. */
 void dictionary_seal(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */
@@ -77,6 +85,15 @@ size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
 
+/*
+ * The node of a whole stack, n frames from the root on, n at most DICT_DEPTH_MAX; 0: n is 0. UINT32_MAX: out of memory.
+ * Of a dictionary that remembers, it may be one that was forgotten.
+ */
+struct dictionary_frame {
+	uint32_t frame, line;
+};
+uint32_t dictionary_stack(struct dictionary *d, const struct dictionary_frame *frames, size_t n);
+
 /* How the node's frame ran: enum named_kind. */
 uint8_t dictionary_kind(const struct dictionary *d, uint32_t node);
 /* Does this function stand for those that were left out? */
@@ -87,15 +104,20 @@ uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id);
 
 /*
- * If there are many nodes, and all are saved, stacks get new numbers from now on, so that the memory of a writer stays
- * bounded. The old nodes can still be read until this happens again.
+ * If there are many nodes, and all are saved, they are forgotten, so that the memory of a writer stays bounded: only a
+ * file has them.
  */
 void dictionary_forget(struct dictionary *d);
+/* For a writer of a file that has nodes below `count`: they count as forgotten. Before any node is added. */
+void dictionary_skip_nodes(struct dictionary *d, uint32_t count);
 bool dictionary_has_node(const struct dictionary *d, uint32_t node); /* less than the count, and not forgotten */
 
 uint32_t dictionary_depth(const struct dictionary *d, uint32_t node); /* of one that was not forgotten; 0: no node */
 
-/* The number in `to` of a row of `from`. ids: known translations, by table and number in `from`; 0: none yet. */
+/*
+ * The number in `to` of a row of `from`, except a node. ids: known translations, by table and number in `from`; 0: none yet. What
+ * there is no room for is not noted there, as another program may have room for it.
+ */
 uint32_t dictionary_translate(const struct dictionary *from, enum dictionary_table t, uint32_t id,
 			      struct dictionary *to, uint32_t *const ids[DICT_TABLES]);
 

@@ -71,6 +71,17 @@ static int read_segment(struct excerpt *e, enum dictionary_table t, size_t i, st
 	return r;
 }
 
+int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err)
+{
+	const struct excerpt_table *tab = &e->tables[t];
+	size_t n = tab->segments.n;
+	int r = n && !tab->segments.v[n - 1].marks ? read_segment(e, t, n - 1, err) : 0;
+
+	if (r == 0)
+		*ret = n ? tab->segments.v[n - 1].first + tab->segments.v[n - 1].n : 1;
+	return r;
+}
+
 static bool is_in(const struct excerpt_table *tab, size_t i, uint32_t id)
 {
 	return i < tab->segments.n && id >= tab->segments.v[i].first &&

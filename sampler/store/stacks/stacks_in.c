@@ -17,8 +17,9 @@ int stacks_in_begin(struct stacks_in *a, struct dictionary *dict, const struct n
 		.mappings = calloc((size_t)np->n_mappings + 1, sizeof(uint32_t)),
 		.frames = calloc((size_t)np->n_lines + 1, sizeof(uint32_t)),
 		.nodes = calloc((size_t)np->n_stacks + 1, sizeof(uint32_t)),
+		.path = malloc(DICT_DEPTH_MAX * sizeof(*a->path)),
 	};
-	return a->functions && a->mappings && a->frames && a->nodes ? 0 : -ENOMEM;
+	return a->functions && a->mappings && a->frames && a->nodes && a->path ? 0 : -ENOMEM;
 }
 
 void stacks_in_done(struct stacks_in *a)
@@ -27,6 +28,7 @@ void stacks_in_done(struct stacks_in *a)
 	free(a->mappings);
 	free(a->frames);
 	free(a->nodes);
+	free(a->path);
 }
 
 uint32_t stacks_in_text(struct stacks_in *a, uint32_t string)
@@ -82,53 +84,58 @@ static uint32_t frame_id(struct stacks_in *a, const struct named_location *l, ui
 	return id;
 }
 
-/* Adds the innermost n frames of one location, outermost first; all others are marked as joined. */
-static uint32_t add_location(struct stacks_in *a, const struct named_location *l, uint32_t n, uint32_t parent)
-{
-	for (uint32_t i = n; i-- && parent != UINT32_MAX;) {
-		uint32_t line = (uint32_t)a->np->lines[l->first_line + i].line;
-		uint32_t node[] = {parent, frame_id(a, l, i, n), line};
-
-		parent = node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(a->dict, DICT_NODES, node);
-	}
-	return parent;
-}
-
 static const struct named_location *location_of(const struct stacks_in *a, const struct named_stack *st, uint32_t k)
 {
 	return &a->np->locations[a->np->stack_locations[st->first + k]];
 }
 
 /* The root in place of what is not kept. */
-static uint32_t truncated_node(struct stacks_in *a)
+static uint32_t truncated_frame(struct stacks_in *a)
 {
-	struct dictionary *dict = a->dict;
 	const struct named_line line = {.kind = NAMED_MARK};
-	uint32_t name = dictionary_string(dict, frame_mark_text(MARK_TRUNCATED)), row[] = {name, 0, 0};
-	uint32_t frame[] = {0, 0, frame_bits(&line, false)}, node[] = {0, 0, 0};
+	uint32_t name = dictionary_string(a->dict, frame_mark_text(MARK_TRUNCATED)), row[] = {name, 0, 0};
+	uint32_t frame[] = {0, 0, frame_bits(&line, false)};
 
 	if (name != UINT32_MAX)
-		frame[0] = dictionary_id(dict, DICT_FUNCTIONS, row);
-	if (name == UINT32_MAX || frame[0] == UINT32_MAX)
-		return UINT32_MAX;
-	node[1] = dictionary_id(dict, DICT_FRAMES, frame);
-	return node[1] == UINT32_MAX ? UINT32_MAX : dictionary_id(dict, DICT_NODES, node);
+		frame[0] = dictionary_id(a->dict, DICT_FUNCTIONS, row);
+	return name == UINT32_MAX || frame[0] == UINT32_MAX ? UINT32_MAX : dictionary_id(a->dict, DICT_FRAMES, frame);
 }
 
-/* A stack deeper than a file may have loses its outer frames. */
+/*
+ * Puts the innermost n frames of one location before those of a->path that begin at `at`; all but the outermost are
+ * marked as joined. Returns where they begin; 0: out of memory.
+ */
+static size_t put_location(struct stacks_in *a, const struct named_location *l, uint32_t n, size_t at)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		a->path[--at] =
+			(struct dictionary_frame){frame_id(a, l, i, n), (uint32_t)a->np->lines[l->first_line + i].line};
+		if (a->path[at].frame == UINT32_MAX)
+			return 0;
+	}
+	return at;
+}
+
+/* A stack deeper than a file may have loses its outer frames, for which there is one in the end. */
 static uint32_t add_stack(struct stacks_in *a, const struct named_stack *st)
 {
-	uint32_t k = 0, n = 0, left = DICT_DEPTH_MAX - 1, node = 0;
+	struct dictionary_frame root = {0};
+	size_t at = DICT_DEPTH_MAX;
+	uint32_t n = 0, whole = 0;
 
-	for (; k < st->n && (n = location_of(a, st, k)->n_lines) <= left; k++)
-		left -= n;
-	if (k < st->n)
-		node = truncated_node(a);
-	if (k < st->n && left && node != UINT32_MAX)
-		node = add_location(a, location_of(a, st, k), left, node);
-	while (k-- && node != UINT32_MAX)
-		node = add_location(a, location_of(a, st, k), location_of(a, st, k)->n_lines, node);
-	return node;
+	for (uint32_t k = 0; k < st->n && n == whole && at > 0; k++) {
+		const struct named_location *l = location_of(a, st, k);
+
+		whole = l->n_lines;
+		n = whole < at ? whole : (uint32_t)at - 1;
+		at = put_location(a, l, n, at);
+	}
+	root.frame = at > 0 && n < whole ? truncated_frame(a) : 0;
+	if (at == 0 || root.frame == UINT32_MAX)
+		return UINT32_MAX;
+	if (n < whole)
+		a->path[--at] = root;
+	return dictionary_stack(a->dict, a->path + at, DICT_DEPTH_MAX - at);
 }
 
 uint32_t stacks_in_node(struct stacks_in *a, uint32_t stack)

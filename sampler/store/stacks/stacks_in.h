@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 struct dictionary;
+struct dictionary_frame;
 struct named_profile;
 
 /*
@@ -16,6 +17,7 @@ struct stacks_in {
 	uint32_t *functions, *mappings;
 	uint32_t *frames; /* by line, of locations that are added whole */
 	uint32_t *nodes; /* by stack */
+	struct dictionary_frame *path; /* of the stack that is being added; room for DICT_DEPTH_MAX */
 };
 
 /* Both are borrowed. 0 or -ENOMEM; stacks_in_done() either way. */

@@ -6,10 +6,12 @@
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cursor.h"
 
+enum { VARINT_BYTES = 10 }; /* of a 64-bit number, at most */
+
 /* Variable-length numbers: seven bits per byte, lowest first; the eighth bit says that more follow. */
 static inline void varint_add(struct buf *b, uint64_t v)
 {
-	uint8_t bytes[10];
+	uint8_t bytes[VARINT_BYTES];
 	size_t n = 0;
 
 	for (; v >= 0x80; v >>= 7)
@@ -21,16 +23,15 @@ static inline void varint_add(struct buf *b, uint64_t v)
 /* On error, returns 0 and sets c->bad. */
 static inline uint64_t varint_take(struct cursor *c)
 {
+	size_t left = cursor_left(c), n = left < VARINT_BYTES ? left : VARINT_BYTES;
 	uint64_t v = 0;
 
-	if (cursor_left(c) && *c->p < 0x80) /* most are */
-		return *c->p++;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = cursor_u8(c);
-
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return c->bad ? 0 : v;
+	for (size_t i = 0; i < n; i++) {
+		v |= (uint64_t)(c->p[i] & 0x7f) << 7 * i;
+		if (c->p[i] < 0x80) {
+			c->p += i + 1;
+			return v;
+		}
 	}
 	c->bad = true;
 	return 0;

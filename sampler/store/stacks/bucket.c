@@ -1,4 +1,4 @@
-#include "sampler/store/bucket.h"
+#include "sampler/store/stacks/bucket.h"
 
 #include <errno.h>
 #include <stdlib.h>

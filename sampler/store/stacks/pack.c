@@ -1,4 +1,4 @@
-#include "sampler/store/pack.h"
+#include "sampler/store/stacks/pack.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,6 +7,8 @@
 
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
+
+enum { QUICK = 3, SMALL = 6 }; /* levels; 3 is the default */
 
 struct pack {
 	ZSTD_CCtx *to; /* NULL: not needed at present */
@@ -51,13 +53,14 @@ static bool begin_adding(struct pack *p)
 	return false;
 }
 
-int pack_add(struct pack *p, const struct buf *plain, struct buf *ret)
+int pack_add(struct pack *p, const struct buf *plain, bool small, struct buf *ret)
 {
 	size_t bound = ZSTD_compressBound(plain->len), n;
 	CLEANUP(free_at_exit) char *frame = malloc(bound);
 
 	if (!frame || plain->failed || !begin_adding(p))
 		return -ENOMEM;
+	ZSTD_CCtx_setParameter(p->to, ZSTD_c_compressionLevel, small ? SMALL : QUICK);
 	n = ZSTD_compress2(p->to, frame, bound, plain->data, plain->len);
 	if (ZSTD_isError(n))
 		return -ENOMEM;

@@ -1,5 +1,5 @@
-#ifndef JS_STORE_BUCKET_H
-#define JS_STORE_BUCKET_H
+#ifndef JS_STACKS_BUCKET_H
+#define JS_STACKS_BUCKET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,26 @@
+#ifndef JS_STACKS_RECENT_H
+#define JS_STACKS_RECENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/base/u64map.h"
+
+/*
+ * Numbers (never 0) by keys (never 0), of which the latest `max` are kept, and at most twice as many: when there are that
+ * many in `young`, these become `old`, and the ones that were old are gone. Zero-initialise, and set max.
+ */
+struct recent {
+	struct u64map young, old;
+	size_t max;
+};
+
+uint32_t recent_get(const struct recent *r, uint64_t key); /* 0: not there */
+uint32_t recent_use(struct recent *r, uint64_t key); /* the same; it counts as new */
+void recent_put(struct recent *r, uint64_t key, uint32_t value); /* without memory, nothing is added */
+void recent_age(struct recent *r); /* the young ones become old at once */
+size_t recent_bytes(const struct recent *r); /* memory held */
+void recent_done(struct recent *r);
+
+#endif

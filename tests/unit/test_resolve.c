@@ -22,6 +22,7 @@
 #include "symbolizer/hotspot/methods/method.h"
 #include "symbolizer/native/dso.h"
 #include "symbolizer/native/modules/modmap.h"
+#include "symbolizer/native/names/demangled.h"
 #include "symbolizer/native/names/perfmap.h"
 #include "tests/support/folded_text.h"
 #include "tests/support/kallsyms_text.h"
@@ -415,6 +416,31 @@ static void return_addresses_are_looked_up_before_the_call(void **state)
 	check_frame(exact_key(FRAME_NATIVE, 1, 0x1000), all_sources(), o, "G1CollectedHeap::do_collection_pause");
 }
 
+static void readable_names_are_kept(void **state)
+{
+	static const char mangled[] = "_ZN15G1CollectedHeap19do_collection_pauseEv";
+	struct frame_key k = key(FRAME_NATIVE, 1, 0x1050);
+	struct resolver_sources s = all_sources();
+	struct resolver_options o = {0};
+	struct budget b;
+	(void)state;
+
+	s.demangled = demangled_new();
+	s.files = &b;
+	budget_init(&b, 0, UINT64_MAX);
+	budget_cancel(&b);
+	check_frame(k, s, o, mangled);
+	assert_null(demangled_find(s.demangled, mangled)); /* the next one may have time */
+	s.files = NULL;
+	check_frame(k, s, o, "G1CollectedHeap::do_collection_pause");
+	assert_string_equal(demangled_find(s.demangled, mangled), "G1CollectedHeap::do_collection_pause");
+	demangled_free(s.demangled);
+	s.demangled = demangled_new();
+	demangled_add(s.demangled, mangled, "made before");
+	check_frame(k, s, o, "made before");
+	demangled_free(s.demangled);
+}
+
 static void kernel_and_perf_map(void **state)
 {
 	static const char symbols[] = "ffffffff81000000 T do_syscall_64\n"
@@ -715,6 +741,7 @@ int main(void)
 		cmocka_unit_test(naming_that_is_ended),
 		cmocka_unit_test(lines_take_limited_time),
 		cmocka_unit_test(return_addresses_are_looked_up_before_the_call),
+		cmocka_unit_test(readable_names_are_kept),
 		cmocka_unit_test(kernel_and_perf_map),
 		cmocka_unit_test(a_stack_with_roots),
 		cmocka_unit_test(long_thread_names_keep_the_tid),

@@ -30,7 +30,10 @@ enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
 enum { HOUR_S = 3600 };
 
 const struct day_step day_steps[STORE_STEPS] = {
-	{"10s", STORE_STEP_S, 2 * HOUR_S}, {"1m", 60, 8 * HOUR_S}, {"10m", 600, DAY_S}};
+	{"10s", STORE_STEP_S, 2 * HOUR_S, 128 << 10},
+	{"1m", 60, 2 * HOUR_S, 64 << 10},
+	{"10m", 600, DAY_S, 32 << 10},
+};
 
 static const char schema[] =
 	"create table target(id integer primary key, boot text not null, pid integer not null, start integer not null,"
@@ -330,8 +333,6 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 		r = check_version(d, writes, err);
 	if (r == 0 && writes)
 		r = day_load(d, err);
-	if (r == 0 && writes)
-		dictionary_remember(d->dict);
 	if (r == 0)
 		*ret = take_ptr(d);
 	return r;

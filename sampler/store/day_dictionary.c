@@ -9,7 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Limit when reading: a segment is settled at 128 KB, but one flush may add as much to it as a session can hold. */
+/* Limit when reading: a segment is settled at 128 KB at most, but one flush may add as much to it as a session can hold. */
 enum { SEGMENT_MAX = 256 << 20 };
 
 int day_dictionary_failed(struct day *d, int r, struct err *err)
@@ -111,5 +111,7 @@ int day_load(struct day *d, struct err *err)
 {
 	int r = load_segments(d, err);
 
+	d->dict->node_segment = day_steps[d->id.step].node_segment;
+	dictionary_remember(d->dict);
 	return r < 0 ? r : skip_nodes(d, err);
 }

@@ -8,13 +8,6 @@
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
 
-/*
- * Size in bytes, before packing, at which a segment is settled: smaller ones are packed again with each flush, and a
- * reader takes whole segments, of which it may need only a few rows. Nodes are most of a file, and take a fifth less in
- * larger ones, as the frames of a stack are often those of another.
- */
-enum { SETTLED_BYTES = 32 << 10, SETTLED_NODES = 128 << 10 };
-
 /* What a string takes besides its bytes, and a row besides its numbers: approximately, since tables grow in steps. */
 enum { STRING_COST = 24, ROW_COST = 12 };
 
@@ -134,6 +127,7 @@ struct dictionary *dictionary_new(void)
 		return NULL;
 	d->strings = strtab_new();
 	d->names_max = UINT64_MAX;
+	d->node_segment = DICT_SEGMENT;
 	d->stacks.max = DICT_STACKS_MAX;
 	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
 	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
@@ -347,9 +341,9 @@ static void save_row(const struct dictionary *d, enum dictionary_table t, uint32
 		varint_add(ret, row[i]);
 }
 
-static size_t settled_bytes(enum dictionary_table t)
+static size_t settled_bytes(const struct dictionary *d, enum dictionary_table t)
 {
-	return t == DICT_NODES ? SETTLED_NODES : SETTLED_BYTES;
+	return t == DICT_NODES ? d->node_segment : DICT_SEGMENT;
 }
 
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret)
@@ -359,10 +353,10 @@ bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *re
 	if (n == d->saved[t])
 		return false;
 	*ret_first = id;
-	for (; id < n && ret->len < settled_bytes(t); id++)
+	for (; id < n && ret->len < settled_bytes(d, t); id++)
 		t == DICT_STRINGS ? save_string(d, id, ret) : save_row(d, t, id, ret);
 	d->saved[t] = id;
-	if (ret->len >= settled_bytes(t))
+	if (ret->len >= settled_bytes(d, t))
 		d->settled[t] = id;
 	return true;
 }
@@ -411,7 +405,7 @@ int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t firs
 	while (r == 0 && cursor_left(&c))
 		r = t == DICT_STRINGS ? load_string(d, &c) : load_row(d, t, &c);
 	d->saved[t] = dictionary_count(d, t);
-	d->settled[t] = len >= settled_bytes(t) ? d->saved[t] : first;
+	d->settled[t] = len >= settled_bytes(d, t) ? d->saved[t] : first;
 	return r < 0 ? r : c.bad ? -EBADMSG : 0;
 }
 

@@ -33,6 +33,11 @@ enum dictionary_table {
 
 enum {
 	DICT_COLUMNS = 3,
+	/*
+	 * Size in bytes, before packing, at which a segment is settled: smaller ones are packed again with each flush, and
+	 * a reader takes whole segments, of which it may need only a few rows.
+	 */
+	DICT_SEGMENT = 32 << 10,
 	DICT_NODES_MAX = 1 << 17, /* after so many, dictionary_forget() has something to do */
 	DICT_STACKS_MAX = 250000, /* whose nodes are remembered; twice as many at most (recent.h); 32 bytes for each */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
@@ -52,6 +57,7 @@ struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
 	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
+	size_t node_segment; /* in place of DICT_SEGMENT, for nodes */
 	uint32_t forgotten_nodes; /* nodes up to this one are not in rows */
 	bool remembers;
 	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack */

@@ -30,7 +30,7 @@ struct rolled {
 struct reread {
 	struct excerpt excerpt;
 	struct dictionary *names; /* NULL: nothing was read */
-	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); of nodes, too */
+	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); none of nodes */
 };
 
 struct rolling {
@@ -381,7 +381,7 @@ static int reread(struct rolling *ro, struct err *err)
 	if (r == 0)
 		r = day_dictionary_failed(ro->from, excerpt_make(&re->excerpt, err), err);
 	for (enum dictionary_table t = 0; r == 0 && t < DICT_TABLES; t++)
-		if (!(re->ids[t] = calloc(dictionary_count(re->names, t), sizeof(uint32_t))))
+		if (t != DICT_NODES && !(re->ids[t] = calloc(dictionary_count(re->names, t), sizeof(uint32_t))))
 			r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }

@@ -86,6 +86,24 @@ static void who_was_never_seen_counts(void **state)
 	assert_in_range(own_cpu_ns(&o, NULL, 0) - before, BURN_NS, BURN_NS + SLACK_NS);
 }
 
+static void an_answer_that_is_not_new_says_so(void **state)
+{
+	struct own_cpu o = {0};
+	uint64_t last = own_cpu_ns(&o, NULL, 0);
+	struct rlimit files, none;
+
+	(void)state;
+	assert_false(o.stale);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = (struct rlimit){0, files.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(own_cpu_ns(&o, NULL, 0), last);
+	assert_true(o.stale);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_true(own_cpu_ns(&o, NULL, 0) > last);
+	assert_false(o.stale);
+}
+
 /* What a child has waited for: the child still runs. */
 static void grandchildren_count(void **state)
 {
@@ -200,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_ended_counts),
+		cmocka_unit_test(an_answer_that_is_not_new_says_so),
 		cmocka_unit_test(who_was_never_seen_counts),
 		cmocka_unit_test(grandchildren_count),
 		cmocka_unit_test(a_capture_does_not_count),

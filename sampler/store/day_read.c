@@ -6,9 +6,9 @@
 #include "sampler/store/day_buckets.h"
 #include "sampler/store/day_dictionary.h"
 #include "sampler/store/day_targets.h"
-#include "sampler/store/samples.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/excerpt.h"
+#include "sampler/store/stacks/samples.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sampler/store/day.h"
-#include "sampler/store/samples.h"
+#include "sampler/store/stacks/samples.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/glob.h"

@@ -8,9 +8,9 @@
 #include "sampler/store/day.h"
 #include "sampler/store/day_list.h"
 #include "sampler/store/day_read.h"
-#include "sampler/store/samples.h"
 #include "sampler/store/series.h"
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/samples.h"
 #include "tests/support/store_fill.h"
 
 /* Segments of the dictionary are shared by targets, so one of many costs a few times what it costs alone. */

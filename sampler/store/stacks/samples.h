@@ -1,5 +1,5 @@
-#ifndef JS_STORE_SAMPLES_H
-#define JS_STORE_SAMPLES_H
+#ifndef JS_STACKS_SAMPLES_H
+#define JS_STACKS_SAMPLES_H
 
 #include <stdint.h>
 

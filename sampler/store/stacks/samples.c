@@ -1,4 +1,4 @@
-#include "sampler/store/samples.h"
+#include "sampler/store/stacks/samples.h"
 
 #include <errno.h>
 

@@ -183,22 +183,29 @@ static bool take_row(struct cursor *c, enum dictionary_table t, uint32_t id, uin
 	return true;
 }
 
-static int take_rows(struct excerpt *e, const struct excerpt_segment *s, enum dictionary_table t)
+static bool make_rows(struct excerpt *e, uint32_t n)
 {
-	struct cursor c = cursor_make(s->plain.data, s->plain.len);
-	uint32_t *row;
+	uint32_t *rows;
 
-	if (s->n > e->rows_cap) {
-		if (!(row = realloc(e->rows, (size_t)s->n * DICT_COLUMNS * sizeof(*row))))
-			return -ENOMEM;
-		e->rows = row;
-		e->rows_cap = s->n;
-	}
-	row = e->rows;
-	for (uint32_t i = 0; i < s->n; i++, row += DICT_COLUMNS)
-		if (!take_row(&c, t, s->first + i, row))
-			return -EBADMSG;
-	return 0;
+	if (n <= e->rows_cap)
+		return true;
+	rows = realloc(e->rows, (size_t)n * DICT_COLUMNS * sizeof(*rows));
+	if (!rows)
+		return false;
+	e->rows = rows;
+	e->rows_cap = n;
+	return true;
+}
+
+/* Where the row begins that ends before `end`: behind the last byte of the one before, or at the beginning. */
+static const uint8_t *row_begin(const uint8_t *begin, const uint8_t *end, uint32_t width)
+{
+	const uint8_t *p = end - 1;
+
+	for (; p > begin; p--)
+		if (p[-1] < 0x80 && !--width)
+			break;
+	return p;
 }
 
 /* Keeps the wanted ones of e->rows, moved to their end. */
@@ -214,22 +221,35 @@ static int keep_rows(struct excerpt *e, struct excerpt_segment *s, uint32_t from
 	return 0;
 }
 
-/* From the last row to the first, since a node's parent comes before it. */
+/*
+ * From the last row to the first, since a node's parent comes before it. Most rows are of other stacks, and are not
+ * decoded. What follows the last number that ends belongs to none.
+ */
 static int close_segment(struct excerpt *e, enum dictionary_table t, size_t at, struct err *err)
 {
 	struct excerpt_segment *s = &e->tables[t].segments.v[at];
+	const uint8_t *begin, *end;
 	uint32_t to = s->n;
-	int r = s->marks ? take_rows(e, s, t) : 0;
+	int r = 0;
 
-	if (r < 0 || !s->marks)
-		return r;
+	if (!s->marks)
+		return 0;
+	if (!make_rows(e, s->n))
+		return -ENOMEM;
+	begin = (const uint8_t *)s->plain.data; /* it has a row */
+	end = begin + s->plain.len;
+	while (end > begin && end[-1] >= 0x80)
+		end--;
 	for (uint32_t i = s->n; r == 0 && i-- > 0;) {
-		uint32_t *row = e->rows + (size_t)i * DICT_COLUMNS;
+		const uint8_t *row_at = row_begin(begin, end, dictionary_width(t));
+		struct cursor c = cursor_make(row_at, (size_t)(end - row_at));
 
+		end = row_at;
 		if (!s->marks[i])
 			continue;
-		r = want_references(e, t, row, err);
-		memmove(e->rows + (size_t)--to * DICT_COLUMNS, row, DICT_COLUMNS * sizeof(*row));
+		if (!take_row(&c, t, s->first + i, e->rows + (size_t)--to * DICT_COLUMNS))
+			return -EBADMSG;
+		r = want_references(e, t, e->rows + (size_t)to * DICT_COLUMNS, err);
 	}
 	return r < 0 ? r : keep_rows(e, s, to);
 }

@@ -20,8 +20,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/integration"))
-os.environ.setdefault("JSAMPLER_BUILD", str(ROOT / "build/release"))  # history.py
-os.environ.setdefault("JSAMPLER", os.environ["JSAMPLER_BUILD"] + "/sampler/cli/jsampler")
 import daemon  # noqa: E402
 import history  # noqa: E402
 import jvm  # noqa: E402

@@ -18,7 +18,7 @@ import time
 import jvm
 from shell import JS, can_be_nobody, check, finish, nobody
 
-FILL = pathlib.Path(os.environ["JSAMPLER_BUILD"], "tests/integration/keeper_fill")
+FILL = jvm.build_dir() / "tests/integration/keeper_fill"
 TARGETS, STEPS, TOKEN = 3, 12, "s3cret-t0ken-of-24-bytes"
 # Each step of target i has 1 + i samples; 1 and 3 are the shop, 2 is the bank.
 ALL, SHOP, BANK = STEPS * (1 + 2 + 3), STEPS * (1 + 3), STEPS * 2

@@ -116,7 +116,7 @@ def build_dir():
 
 
 def jsampler_path():
-    path = os.environ.get("JSAMPLER") or str(ROOT / "build/release/sampler/cli/jsampler")
+    path = os.environ.get("JSAMPLER") or str(build_dir() / "sampler/cli/jsampler")
     if not os.access(path, os.X_OK):
         sys.exit("no jsampler at %s (scripts/test builds it; JSAMPLER names another)" % path)
     return path

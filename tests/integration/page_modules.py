@@ -95,7 +95,7 @@ def same_bytes(tmp):
         out = pathlib.Path(tmp, name + ".js")
         check("bundled " + entry, output("esbuild", "--minify", "--charset=utf8", "--log-level=warning", "--bundle",
                                          "--format=iife", "--target=es2021", elsewhere / entry, "--outfile=%s" % out), (0, ""))
-        built = pathlib.Path(os.environ["JSAMPLER_BUILD"], "sampler/output", name + ".js")
+        built = jvm.build_dir() / "sampler/output" / (name + ".js")
         check("the same bytes: " + name, out.read_bytes() == built.read_bytes())
 
 

@@ -18,10 +18,15 @@
 
 enum { NODES_MAX = 1 << 16, NOTES_MAX = 1 << 16 }; /* that are remembered; twice as many at most (recent.h) */
 
+/* What the numbers of one dictionary are in another: for dictionary_translate(). None of nodes. */
+struct numbers {
+	uint32_t *ids[DICT_TABLES];
+	uint32_t room[DICT_TABLES];
+};
+
 struct rolled {
 	uint64_t to; /* the other file's `opening` */
-	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); none of nodes */
-	uint32_t room[DICT_TABLES];
+	struct numbers numbers;
 	struct recent nodes; /* see node_key() */
 	struct recent notes; /* hashes of those that the other file has; 1 */
 };
@@ -30,7 +35,7 @@ struct rolled {
 struct reread {
 	struct excerpt excerpt;
 	struct dictionary *names; /* NULL: nothing was read */
-	uint32_t *ids[DICT_TABLES]; /* dictionary_translate(); none of nodes */
+	struct numbers numbers;
 };
 
 struct rolling {
@@ -43,12 +48,35 @@ struct rolling {
 	int64_t target, event; /* the current ones; numbers in `from` */
 };
 
+static void numbers_done(struct numbers *n)
+{
+	for (int t = 0; t < DICT_TABLES; t++)
+		free(n->ids[t]);
+}
+
+/* Room for the numbers of `from`, which may have grown since the last time. */
+static bool numbers_room(struct numbers *n, const struct dictionary *from)
+{
+	for (enum dictionary_table t = 0; t < DICT_TABLES; t++) {
+		uint32_t count = t == DICT_NODES ? 0 : dictionary_count(from, t), *v;
+
+		if (count <= n->room[t])
+			continue;
+		v = realloc(n->ids[t], count * sizeof(*v));
+		if (!v)
+			return false;
+		memset(v + n->room[t], 0, (count - n->room[t]) * sizeof(*v));
+		n->ids[t] = v;
+		n->room[t] = count;
+	}
+	return true;
+}
+
 void rolled_free(struct rolled *r)
 {
 	if (!r)
 		return;
-	for (int t = 0; t < DICT_TABLES; t++)
-		free(r->ids[t]);
+	numbers_done(&r->numbers);
 	recent_done(&r->nodes);
 	recent_done(&r->notes);
 	free(r);
@@ -58,28 +86,9 @@ static void rolling_done(struct rolling *ro)
 {
 	excerpt_done(&ro->reread.excerpt);
 	dictionary_free(ro->reread.names);
-	for (int t = 0; t < DICT_TABLES; t++)
-		free(ro->reread.ids[t]);
+	numbers_done(&ro->reread.numbers);
 	free(ro->path);
 	bucket_done(&ro->sum);
-}
-
-/* Room for the numbers of `from`, which has grown since the last time. */
-static bool make_room(struct rolled *r, const struct dictionary *from)
-{
-	for (enum dictionary_table t = 0; t < DICT_TABLES; t++) {
-		uint32_t n = t == DICT_NODES ? 0 : dictionary_count(from, t), *v;
-
-		if (n <= r->room[t])
-			continue;
-		v = realloc(r->ids[t], n * sizeof(*v));
-		if (!v)
-			return false;
-		memset(v + r->room[t], 0, (n - r->room[t]) * sizeof(*v));
-		r->ids[t] = v;
-		r->room[t] = n;
-	}
-	return true;
 }
 
 static struct rolled *known_of(struct day *from, const struct day *to)
@@ -95,25 +104,24 @@ static struct rolled *known_of(struct day *from, const struct day *to)
 		r->nodes.max = NODES_MAX;
 		r->notes.max = NOTES_MAX;
 	}
-	return make_room(r, from->dict) ? r : NULL;
+	return numbers_room(&r->numbers, from->dict) ? r : NULL;
 }
 
 static uint32_t translate(struct rolling *ro, enum dictionary_table t, uint32_t id)
 {
-	return dictionary_translate(ro->from->dict, t, id, ro->to->dict, ro->known->ids);
+	return dictionary_translate(ro->from->dict, t, id, ro->to->dict, ro->known->numbers.ids);
 }
 
 /* --- nodes --- */
 
-/* The number in `to` of a node of `names`, whose numbers are translated as `ids` says. */
-static uint32_t add_node(struct rolling *ro, const struct dictionary *names, uint32_t *const ids[DICT_TABLES],
-			 uint32_t node)
+/* The number in `to` of a node of `names`. */
+static uint32_t add_node(struct rolling *ro, const struct dictionary *names, const struct numbers *n, uint32_t node)
 {
 	size_t at = DICT_DEPTH_MAX;
 
 	while (node && at) {
 		const uint32_t *row = dictionary_row(names, DICT_NODES, node);
-		uint32_t frame = dictionary_translate(names, DICT_FRAMES, row[1], ro->to->dict, ids);
+		uint32_t frame = dictionary_translate(names, DICT_FRAMES, row[1], ro->to->dict, n->ids);
 
 		if (frame == UINT32_MAX)
 			return UINT32_MAX;
@@ -128,7 +136,7 @@ static uint32_t add_reread(struct rolling *ro, uint32_t node)
 	struct reread *re = &ro->reread;
 	uint32_t id = excerpt_id(&re->excerpt, DICT_NODES, node);
 
-	return id ? add_node(ro, re->names, re->ids, id) : UINT32_MAX;
+	return id ? add_node(ro, re->names, &re->numbers, id) : UINT32_MAX;
 }
 
 /* Of the node for all targets; or of what it is for one, where names had to be left out that others may have room for. */
@@ -149,7 +157,7 @@ static int translate_node(struct rolling *ro, uint32_t node, uint32_t *ret)
 	if (*ret || !node)
 		return 0;
 	if (dictionary_has_node(ro->from->dict, node))
-		*ret = add_node(ro, ro->from->dict, ro->known->ids, node);
+		*ret = add_node(ro, ro->from->dict, &ro->known->numbers, node);
 	else if (ro->reread.names)
 		*ret = add_reread(ro, node);
 	else
@@ -316,11 +324,16 @@ static int add_row(struct rolling *ro, sqlite3_stmt *s, bool first, struct err *
 	return r < 0 ? r : day_row_bucket(ro->from, s, 3, &ro->sum, err);
 }
 
+static sqlite3_stmt *buckets(struct rolling *ro)
+{
+	return day_statement(ro->from, DAY_BUCKETS, (int64_t[]){ro->at, ro->at + day_steps[ro->to->id.step].seconds},
+			     2);
+}
+
 /* All targets and events. */
 static int add_rows(struct rolling *ro, struct err *err)
 {
-	sqlite3_stmt *s = day_statement(ro->from, DAY_BUCKETS,
-					(int64_t[]){ro->at, ro->at + day_steps[ro->to->id.step].seconds}, 2);
+	sqlite3_stmt *s = buckets(ro);
 	bool first = true;
 	int r;
 
@@ -355,8 +368,7 @@ static int want_row(struct rolling *ro, sqlite3_stmt *s, struct err *err)
 
 static int want_rows(struct rolling *ro, struct err *err)
 {
-	sqlite3_stmt *s = day_statement(ro->from, DAY_BUCKETS,
-					(int64_t[]){ro->at, ro->at + day_steps[ro->to->id.step].seconds}, 2);
+	sqlite3_stmt *s = buckets(ro);
 	int r;
 
 	while ((r = day_step(ro->from, s, err)) > 0)
@@ -380,9 +392,8 @@ static int reread(struct rolling *ro, struct err *err)
 		r = want_rows(ro, err);
 	if (r == 0)
 		r = day_dictionary_failed(ro->from, excerpt_make(&re->excerpt, err), err);
-	for (enum dictionary_table t = 0; r == 0 && t < DICT_TABLES; t++)
-		if (t != DICT_NODES && !(re->ids[t] = calloc(dictionary_count(re->names, t), sizeof(uint32_t))))
-			r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0 && !numbers_room(&re->numbers, re->names))
+		r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 

@@ -128,7 +128,6 @@ struct dictionary *dictionary_new(void)
 	d->strings = strtab_new();
 	d->names_max = UINT64_MAX;
 	d->node_segment = DICT_SEGMENT;
-	d->stacks.max = DICT_STACKS_MAX;
 	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
 	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
 		d->rows[t].width = columns[t].width;

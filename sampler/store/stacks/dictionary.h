@@ -59,8 +59,7 @@ struct dictionary {
 	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
 	size_t node_segment; /* in place of DICT_SEGMENT, for nodes */
 	uint32_t forgotten_nodes; /* nodes up to this one are not in rows */
-	bool remembers;
-	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack */
+	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack; max 0: it does not remember any */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 	uint64_t names, names_max; /* bytes, without nodes: what there is, and beyond which nothing is added */

@@ -4,7 +4,7 @@
 
 void dictionary_remember(struct dictionary *d)
 {
-	d->remembers = true;
+	d->stacks.max = DICT_STACKS_MAX;
 }
 
 void dictionary_age(struct dictionary *d)
@@ -33,7 +33,7 @@ static uint32_t add_stack(struct dictionary *d, const struct dictionary_frame *f
 
 uint32_t dictionary_stack(struct dictionary *d, const struct dictionary_frame *frames, size_t n)
 {
-	uint64_t hash = d->remembers && n ? stack_hash(frames, n) : 0;
+	uint64_t hash = d->stacks.max && n ? stack_hash(frames, n) : 0;
 	uint32_t node = hash ? recent_get(&d->stacks, hash) : 0;
 
 	if (node)

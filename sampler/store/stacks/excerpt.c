@@ -71,17 +71,6 @@ static int read_segment(struct excerpt *e, enum dictionary_table t, size_t i, st
 	return r;
 }
 
-int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err)
-{
-	const struct excerpt_table *tab = &e->tables[t];
-	size_t n = tab->segments.n;
-	int r = n && !tab->segments.v[n - 1].marks ? read_segment(e, t, n - 1, err) : 0;
-
-	if (r == 0)
-		*ret = n ? tab->segments.v[n - 1].first + tab->segments.v[n - 1].n : 1;
-	return r;
-}
-
 static bool is_in(const struct excerpt_table *tab, size_t i, uint32_t id)
 {
 	return i < tab->segments.n && id >= tab->segments.v[i].first &&
@@ -122,6 +111,21 @@ static int segment_of(struct excerpt *e, enum dictionary_table t, uint32_t id, s
 		return r;
 	*ret = &tab->segments.v[i];
 	return id - (*ret)->first < (*ret)->n ? 0 : -EBADMSG;
+}
+
+int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err)
+{
+	const struct excerpt_table *tab = &e->tables[t];
+	struct excerpt_segment *last;
+	int r;
+
+	*ret = 1;
+	if (!tab->segments.n)
+		return 0;
+	r = segment_of(e, t, tab->segments.v[tab->segments.n - 1].first, &last, err);
+	if (r == 0)
+		*ret = last->first + last->n;
+	return r;
 }
 
 int excerpt_mark(struct excerpt *e, enum dictionary_table t, uint32_t id, uint32_t **ret, struct err *err)
@@ -229,7 +233,7 @@ static int close_segment(struct excerpt *e, enum dictionary_table t, size_t at, 
 {
 	struct excerpt_segment *s = &e->tables[t].segments.v[at];
 	const uint8_t *begin, *end;
-	uint32_t to = s->n;
+	uint32_t to = s->n, width = dictionary_width(t);
 	int r = 0;
 
 	if (!s->marks)
@@ -241,7 +245,7 @@ static int close_segment(struct excerpt *e, enum dictionary_table t, size_t at, 
 	while (end > begin && end[-1] >= 0x80)
 		end--;
 	for (uint32_t i = s->n; r == 0 && i-- > 0;) {
-		const uint8_t *row_at = row_begin(begin, end, dictionary_width(t));
+		const uint8_t *row_at = row_begin(begin, end, width);
 		struct cursor c = cursor_make(row_at, (size_t)(end - row_at));
 
 		end = row_at;

@@ -109,8 +109,6 @@ static bool identify(struct crowd *c, struct member *m)
 	struct watch_how wanted = how;
 	enum watch_status status;
 
-	if (m->identified)
-		return true;
 	status = watched_identify(&m->w, session_hosted_jdk(m->session), &how, &wanted);
 	m->identified = true;
 	if (status == WATCH_LEFT_OUT)
@@ -175,14 +173,15 @@ static void send_samples(struct crowd *c, struct member *m)
 
 void member_end_step(struct crowd *c, struct member *m)
 {
-	bool nothing = m->identified && session_take_nothing(m->session);
-
-	if (!nothing) { /* otherwise hundreds of idle targets would be hundreds of looks at the CPU clock */
+	if (!m->identified) {
 		crowd_work_on(c, m);
 		if (!identify(c, m))
 			return;
-		if (!session_take_nothing(m->session))
-			send_samples(c, m);
+	}
+	if (!session_take_nothing(
+		    m->session)) { /* of hundreds of idle targets, each would be a look at the CPU clock */
+		crowd_work_on(c, m);
+		send_samples(c, m);
 	}
 	tell_doubtful(c, m);
 }

@@ -267,8 +267,7 @@ static void govern(struct daemon *d)
 
 	if (due && !d->own_cpu.stale)
 		targets_govern(&d->targets, own_ns);
-	else
-		targets_announce(&d->targets);
+	targets_announce(&d->targets);
 }
 
 static void tell_numbers(struct daemon *d, uint64_t now)

@@ -63,14 +63,15 @@ void targets_turn(struct targets *t);
 /* Ends processes of single targets that are stuck, and divides memory among these. To be called once a second. */
 void targets_tend(struct targets *t);
 /*
- * Changes how often targets are sampled. To be called once a second, with the CPU time of all processes of the daemon
- * so far.
+ * Decides how often targets are sampled. To be called once a second if targets_govern_due(), with the CPU time of all
+ * processes of the daemon so far.
  */
 void targets_govern(struct targets *t, uint64_t own_cpu_ns);
+bool targets_govern_due(const struct targets *t);
+/* Tells the worker what the governor and rules want. To be called once a second. */
+void targets_announce(struct targets *t);
 /* How many targets are sampled, and the state of the governor. */
 void targets_numbers(const struct targets *t, struct daemon_numbers *ret);
-bool targets_govern_due(const struct targets *t); /* targets_govern() may have something to do */
-void targets_announce(struct targets *t); /* tells the worker what rules want; part of targets_govern() */
 enum { TARGETS_FDS = 2 };
 /* For when targets_turn() has something to do. */
 void targets_poll(const struct targets *t, struct pollfd ret[TARGETS_FDS]);

@@ -96,7 +96,6 @@ void targets_govern(struct targets *t, uint64_t own_cpu_ns)
 	if (!t->governor)
 		return;
 	governor_step(t->governor, clock_monotonic_ns(), own_cpu_ns, t->lost.samples, note_change, t);
-	targets_announce(t);
 	if (!was && governor_state(t->governor).helpless)
 		log_warn(
 			"the daemon takes more CPU time than cpu_limit allows, although JVMs are sampled only %d times "

@@ -9,7 +9,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/native/names/suffix.h"
 
-enum { NAME_MAX_LEN = 4096, EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
+enum { EXPANDED_MAX = 16 << 20, REPARSED_MAX = 8 };
 
 /* Itanium C++ ABI, section 3.4. libstdc++ has no C header for it. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
@@ -282,7 +282,7 @@ static char *full_name(const char *name)
 
 void demangle(const char *name, char *dst, size_t size)
 {
-	char plain[NAME_MAX_LEN];
+	char plain[DEMANGLE_MAX];
 	CLEANUP(free_at_exit) char *full = NULL, *out = NULL;
 	struct cut c = {0};
 

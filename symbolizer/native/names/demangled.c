@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "symbolizer/base/map.h"
+#include "symbolizer/native/names/demangle.h"
 
-enum { BYTES_MAX = 1 << 20, LEN_MAX = 4095 /* of demangle() */ };
+enum { BYTES_MAX = 1 << 20 };
 
 struct name {
 	UT_hash_handle hh;
@@ -50,7 +51,7 @@ void demangled_add(struct demangled *d, const char *mangled, const char *readabl
 	size_t len = strlen(mangled), size = sizeof(struct name) + len + 1 + strlen(readable) + 1;
 	struct name *added;
 
-	if (len > LEN_MAX)
+	if (len >= DEMANGLE_MAX)
 		return;
 	if (d->bytes + size > BYTES_MAX)
 		forget_all(d);

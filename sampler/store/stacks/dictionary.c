@@ -249,9 +249,13 @@ static uint32_t node_id(struct dictionary *d, const uint32_t *row)
 
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row)
 {
-	uint64_t hash = row_hash(&d->rows[t], row);
-	uint32_t i = find_row(d, t, row, hash);
+	uint64_t hash;
+	uint32_t i;
 
+	if (t == DICT_NODES && dictionary_follows(d, row))
+		return row[0] + 1;
+	hash = row_hash(&d->rows[t], row);
+	i = find_row(d, t, row, hash);
 	if (i != SLOTS_NONE)
 		return i;
 	if (t == DICT_NODES)

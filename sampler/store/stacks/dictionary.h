@@ -89,6 +89,18 @@ size_t dictionary_bytes(const struct dictionary *d); /* memory held */
  */
 uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint32_t *row);
 uint32_t dictionary_string(struct dictionary *d, const char *text);
+/*
+ * Is this the node after its caller's? The frames of a stack were mostly added one after the other, so this spares most
+ * searches.
+ */
+static inline bool dictionary_follows(const struct dictionary *d, const uint32_t *row)
+{
+	const struct dictionary_rows *r = &d->rows[DICT_NODES];
+	uint32_t next = row[0] - d->forgotten_nodes + 1;
+	const uint32_t *v = r->v + (size_t)next * DICT_COLUMNS;
+
+	return row[0] && next < r->n && v[0] == row[0] && v[1] == row[1] && v[2] == row[2];
+}
 
 /*
  * The node of a whole stack, n frames from the root on, n at most DICT_DEPTH_MAX; 0: n is 0. UINT32_MAX: out of memory.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/store/stacks/segment_rows.h"
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/cursor.h"
@@ -19,6 +20,7 @@ void excerpt_done(struct excerpt *e)
 			free(s->wanted);
 		}
 		vec_done(&e->tables[t].segments);
+		free(e->tables[t].blocks);
 	}
 	free(e->rows);
 }
@@ -29,30 +31,12 @@ int excerpt_segment(struct excerpt *e, enum dictionary_table t, int64_t first)
 	const struct excerpt_segment *before = tab->segments.n ? &tab->segments.v[tab->segments.n - 1] : NULL;
 	struct excerpt_segment s = {.first = (uint32_t)first};
 
-	if (first < 1 || first > UINT32_MAX || (before ? s.first <= before->first : s.first != 1))
+	if (first < 1 || first > UINT32_MAX || (before ? s.first <= before->first : t != DICT_NODES && s.first != 1))
 		return -EBADMSG;
 	return vec_push(&tab->segments, s) ? 0 : -ENOMEM;
 }
 
 /* --- reading segments --- */
-
-/* A number ends with the first byte below 0x80. A row has at least one byte, so the memory for marks follows what the file really has. */
-static int count_rows(struct excerpt_segment *s, enum dictionary_table t)
-{
-	struct cursor c = cursor_make(s->plain.data, s->plain.len);
-	size_t n = 0, width = dictionary_width(t);
-
-	if (t == DICT_STRINGS)
-		for (; cursor_left(&c); n++)
-			cursor_take(&c, varint_take(&c));
-	else
-		for (size_t i = 0; i < s->plain.len; i++)
-			n += (uint8_t)s->plain.data[i] < 0x80;
-	if (c.bad || !n || n % width || n / width >= UINT32_MAX - s->first)
-		return -EBADMSG;
-	s->n = (uint32_t)(n / width);
-	return 0;
-}
 
 static int read_segment(struct excerpt *e, enum dictionary_table t, size_t i, struct err *err)
 {
@@ -63,7 +47,7 @@ static int read_segment(struct excerpt *e, enum dictionary_table t, size_t i, st
 	buf_reset(&s->plain);
 	r = e->fetch(e->ctx, t, s->first, &s->plain, err);
 	if (r == 0)
-		r = count_rows(s, t);
+		r = segment_count_rows(&s->plain, t, s->first, &s->n);
 	if (r == 0 && i + 1 < tab->segments.n && s->first + s->n != tab->segments.v[i + 1].first)
 		r = -EBADMSG;
 	if (r == 0 && !(s->marks = calloc(s->n, sizeof(*s->marks))))
@@ -77,7 +61,36 @@ static bool is_in(const struct excerpt_table *tab, size_t i, uint32_t id)
 	       (i + 1 == tab->segments.n || id < tab->segments.v[i + 1].first);
 }
 
-/* The segment that has the row, if any has. `id` is not 0, and the first segment begins with 1. */
+/* Makes blocks, all numbers of which are found between two segments. There is a segment. */
+static void make_blocks(struct excerpt_table *tab)
+{
+	uint32_t first = tab->segments.v[0].first, span = tab->segments.v[tab->segments.n - 1].first - first;
+	size_t i = 0;
+
+	for (tab->shift = 0; span >> tab->shift > tab->segments.n; tab->shift++)
+		;
+	tab->n_blocks = (size_t)(span >> tab->shift) + 1;
+	tab->blocks = malloc(tab->n_blocks * sizeof(*tab->blocks));
+	for (size_t b = 0; tab->blocks && b < tab->n_blocks; b++) {
+		while (i + 1 < tab->segments.n && tab->segments.v[i + 1].first - first <= b << tab->shift)
+			i++;
+		tab->blocks[b] = (uint32_t)i;
+	}
+}
+
+/* Narrows [*from, *to), which has the segment with the row. */
+static void use_blocks(struct excerpt_table *tab, uint32_t id, size_t *from, size_t *to)
+{
+	size_t b = (id - tab->segments.v[0].first) >> tab->shift;
+
+	if (b >= tab->n_blocks)
+		b = tab->n_blocks - 1;
+	*from = tab->blocks[b];
+	if (b + 1 < tab->n_blocks)
+		*to = (size_t)tab->blocks[b + 1] + 1;
+}
+
+/* The segment that has the row, if any has. `id` is not 0, and there is a segment. */
 static size_t find_segment(struct excerpt_table *tab, uint32_t id)
 {
 	size_t from = 0, to = tab->segments.n;
@@ -86,6 +99,10 @@ static size_t find_segment(struct excerpt_table *tab, uint32_t id)
 		return tab->found;
 	if (is_in(tab, tab->found + 1, id))
 		return ++tab->found;
+	if (!tab->blocks)
+		make_blocks(tab);
+	if (tab->blocks && id >= tab->segments.v[0].first)
+		use_blocks(tab, id, &from, &to);
 	while (to - from > 1) {
 		size_t middle = from + (to - from) / 2;
 
@@ -102,7 +119,7 @@ static int segment_of(struct excerpt *e, enum dictionary_table t, uint32_t id, s
 		      struct err *err)
 {
 	struct excerpt_table *tab = &e->tables[t];
-	size_t i = find_segment(tab, id);
+	size_t i = tab->segments.n ? find_segment(tab, id) : 0;
 	int r = tab->segments.n ? 0 : -EBADMSG;
 
 	if (r == 0 && !tab->segments.v[i].marks)
@@ -161,30 +178,39 @@ uint32_t excerpt_id(struct excerpt *e, enum dictionary_table t, uint32_t id)
 
 /* --- what the wanted rows refer to --- */
 
-static int want_references(struct excerpt *e, enum dictionary_table t, uint32_t *row, struct err *err)
-{
-	int r = 0;
+/* The tables that the columns of a segment's rows refer to; DICT_TABLES: none. */
+struct references {
+	enum dictionary_table to[DICT_COLUMNS];
+	bool none[DICT_COLUMNS]; /* what they refer to is not wanted */
+};
 
-	if (e->leaves && t == DICT_NODES)
-		row[0] = 0;
-	if (e->leaves && t == DICT_FRAMES)
-		row[0] = row[1] = 0;
-	for (uint32_t i = 0; r == 0 && i < DICT_COLUMNS; i++)
-		if (dictionary_refers(t, i) != DICT_TABLES)
-			r = excerpt_want(e, (enum dictionary_table)dictionary_refers(t, i), row[i], err);
+static struct references references_of(const struct excerpt *e, enum dictionary_table t)
+{
+	struct references r;
+
+	for (uint32_t i = 0; i < DICT_COLUMNS; i++) {
+		enum dictionary_table to = (enum dictionary_table)dictionary_refers(t, i);
+
+		r.to[i] = to;
+		r.none[i] = e->leaves && (to == DICT_NODES || t == DICT_FRAMES) && to != DICT_TABLES;
+	}
 	return r;
 }
 
-/* A node's number is relative to its parent's, which is always the smaller one. */
-static bool take_row(struct cursor *c, enum dictionary_table t, uint32_t id, uint32_t *row)
+static int want_references(struct excerpt *e, const struct references *refs, struct excerpt_segment *s, uint32_t *row,
+			   struct err *err)
 {
-	row[DICT_COLUMNS - 1] = 0;
-	dictionary_take_row(c, t, row);
-	if (c->bad || (t == DICT_NODES && (!row[0] || row[0] > id)))
-		return false;
-	if (t == DICT_NODES)
-		row[0] = id - row[0];
-	return true;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < DICT_COLUMNS; i++) {
+		if (refs->none[i])
+			row[i] = 0;
+		if (refs->to[i] == DICT_NODES && row[i] >= s->first) /* most callers are in the same segment */
+			s->marks[row[i] - s->first] = s->marks[row[i] - s->first] ?: EXCERPT_WANTED;
+		else if (refs->to[i] != DICT_TABLES)
+			r = excerpt_want(e, refs->to[i], row[i], err);
+	}
+	return r;
 }
 
 static bool make_rows(struct excerpt *e, uint32_t n)
@@ -201,17 +227,6 @@ static bool make_rows(struct excerpt *e, uint32_t n)
 	return true;
 }
 
-/* Where the row begins that ends before `end`: behind the last byte of the one before, or at the beginning. */
-static const uint8_t *row_begin(const uint8_t *begin, const uint8_t *end, uint32_t width)
-{
-	const uint8_t *p = end - 1;
-
-	for (; p > begin; p--)
-		if (p[-1] < 0x80 && !--width)
-			break;
-	return p;
-}
-
 /* Keeps the wanted ones of e->rows, moved to their end. */
 static int keep_rows(struct excerpt *e, struct excerpt_segment *s, uint32_t from)
 {
@@ -225,35 +240,31 @@ static int keep_rows(struct excerpt *e, struct excerpt_segment *s, uint32_t from
 	return 0;
 }
 
-/*
- * From the last row to the first, since a node's parent comes before it. Most rows are of other stacks, and are not
- * decoded. What follows the last number that ends belongs to none.
- */
+/* From the last row to the first, since a node's parent comes before it. Most rows are of other stacks. */
 static int close_segment(struct excerpt *e, enum dictionary_table t, size_t at, struct err *err)
 {
 	struct excerpt_segment *s = &e->tables[t].segments.v[at];
-	const uint8_t *begin, *end;
-	uint32_t to = s->n, width = dictionary_width(t);
+	struct references refs = references_of(e, t);
+	struct segment_rows rows;
+	uint32_t to = s->n;
 	int r = 0;
 
 	if (!s->marks)
 		return 0;
 	if (!make_rows(e, s->n))
 		return -ENOMEM;
-	begin = (const uint8_t *)s->plain.data; /* it has a row */
-	end = begin + s->plain.len;
-	while (end > begin && end[-1] >= 0x80)
-		end--;
+	segment_rows_begin(&rows, &s->plain, t);
 	for (uint32_t i = s->n; r == 0 && i-- > 0;) {
-		const uint8_t *row_at = row_begin(begin, end, width);
-		struct cursor c = cursor_make(row_at, (size_t)(end - row_at));
+		uint32_t *row = e->rows + (size_t)(to - 1) * DICT_COLUMNS;
 
-		end = row_at;
-		if (!s->marks[i])
+		if (!s->marks[i]) {
+			segment_rows_skip(&rows);
 			continue;
-		if (!take_row(&c, t, s->first + i, e->rows + (size_t)--to * DICT_COLUMNS))
-			return -EBADMSG;
-		r = want_references(e, t, e->rows + (size_t)to * DICT_COLUMNS, err);
+		}
+		to--;
+		r = segment_rows_take(&rows, s->first + i, row);
+		if (r == 0)
+			r = want_references(e, &refs, s, row, err);
 	}
 	return r < 0 ? r : keep_rows(e, s, to);
 }
@@ -276,11 +287,22 @@ static int number_strings(struct excerpt *e, struct excerpt_segment *s)
 	return 0;
 }
 
-static int number_row(struct excerpt *e, enum dictionary_table t, uint32_t *row, uint32_t *ret)
+static void number_references(struct excerpt *e, const struct references *refs, const struct excerpt_segment *s,
+			      uint32_t *row)
 {
 	for (uint32_t i = 0; i < DICT_COLUMNS; i++)
-		if (dictionary_refers(t, i) != DICT_TABLES)
-			row[i] = excerpt_id(e, (enum dictionary_table)dictionary_refers(t, i), row[i]);
+		if (refs->to[i] == DICT_NODES && row[i] >= s->first)
+			row[i] = s->marks[row[i] - s->first];
+		else if (refs->to[i] != DICT_TABLES)
+			row[i] = excerpt_id(e, refs->to[i], row[i]);
+}
+
+static int number_row(struct excerpt *e, enum dictionary_table t, uint32_t *row, uint32_t *ret)
+{
+	if (t == DICT_NODES && dictionary_follows(e->to, row)) {
+		*ret = row[0] + 1;
+		return 0;
+	}
 	if (t == DICT_NODES && dictionary_depth(e->to, row[0]) >= DICT_DEPTH_MAX)
 		return -EBADMSG;
 	*ret = dictionary_id(e->to, t, row);
@@ -289,11 +311,13 @@ static int number_row(struct excerpt *e, enum dictionary_table t, uint32_t *row,
 
 static int number_rows(struct excerpt *e, enum dictionary_table t, struct excerpt_segment *s)
 {
+	struct references refs = references_of(e, t);
 	uint32_t *row = s->wanted;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && s->marks && i < s->n; i++)
 		if (s->marks[i]) {
+			number_references(e, &refs, s, row);
 			r = number_row(e, t, row, &s->marks[i]);
 			row += DICT_COLUMNS;
 		}

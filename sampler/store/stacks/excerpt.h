@@ -31,6 +31,13 @@ struct excerpt_segment {
 struct excerpt_table {
 	VEC(struct excerpt_segment) segments;
 	size_t found; /* the last that was looked for: most look-ups find the same one, or the next */
+	/*
+	 * Numbers in blocks of 1 << shift: the segment that the first of each is in, of which there are about as many. NULL:
+	 * not made yet, or no memory.
+	 */
+	uint32_t *blocks;
+	size_t n_blocks;
+	unsigned shift;
 	uint32_t none; /* the mark of row 0, which no segment has */
 };
 
@@ -55,7 +62,7 @@ void excerpt_done(struct excerpt *e);
  * set only by fetch().
  */
 
-/* Announces a segment, in the order of their first numbers. */
+/* Announces a segment, in the order of their first numbers. Only nodes may begin with another number than 1. */
 int excerpt_segment(struct excerpt *e, enum dictionary_table t, int64_t first);
 /* One more than the number of the last row. */
 int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err);

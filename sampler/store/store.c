@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "sampler/model/named_profile.h"
-#include "sampler/store/day.h"
-#include "sampler/store/day_add.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_add.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/store_files.h"
 #include "sampler/store/store_roll.h"

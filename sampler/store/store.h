@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "sampler/model/label.h"
-#include "sampler/model/named_profile.h"
+#include "sampler/store/day/query.h"
 
 struct err;
 
@@ -21,22 +19,10 @@ struct err;
  */
 struct store;
 
-enum { STORE_STEP_S = 10, STORE_STEPS = 3 };
-
 struct store_options {
 	uint32_t keep_s[STORE_STEPS]; /* retention of each step, finest first; 0: 48 h, 7 d, 30 d */
 	uint64_t max_bytes; /* above it, the finest and oldest files are removed; 0: 5 GB */
 	uint32_t free_percent; /* likewise if less of the file system is free; 0: 5 */
-};
-
-/* Identified by boot, PID and start time. */
-struct store_target {
-	const char *boot_id;
-	pid_t pid;
-	uint64_t start_ticks; /* target_id.h */
-	uint64_t since_ns; /* CLOCK_REALTIME when sampling it began */
-	const struct label *labels;
-	size_t n_labels;
 };
 
 /*
@@ -77,20 +63,6 @@ int store_tend(struct store *s, uint64_t now_ns, struct err *err);
 void store_close(struct store *s);
 uint64_t store_bytes(const char *dir); /* what its files take on disk */
 
-/* Selects part of a store for reading. */
-struct store_query {
-	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; to_ns is exclusive */
-	const char *event;
-	/* Only targets that have all of these; values are patterns (glob.h). */
-	const struct label *labels;
-	size_t n_labels;
-	/* Only this one (struct store_target). pid 0: any. */
-	const char *boot_id;
-	pid_t pid;
-	uint64_t start_ticks;
-};
-
-bool store_query_takes(const struct store_query *q, const struct store_target *t);
 /*
  * Opens everything that a query needs, so that store_view_read() opens, locks and creates no file (closed.h).
  * -ENOENT: no store. Unreadable files are left out, with a message.
@@ -103,24 +75,10 @@ int store_view_read(struct store_view *v, struct named_profile **ret, struct err
  * Calls `row` for the targets that have samples in the range, at most max; its argument is valid only during the call.
  * A result of `row` other than 0 ends this, and is returned.
  */
-struct store_row {
-	struct store_target target;
-	uint64_t first_s, last_s; /* of their samples, in whole steps; last_s is exclusive */
-	uint64_t samples, weight;
-	uint64_t period; /* of its last samples; 0: it varies */
-	uint64_t by_kind[NAMED_KINDS]; /* the weight, by how the leaf ran */
-};
-typedef int store_row_fn(void *ctx, const struct store_row *row);
 int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void *ctx, struct err *err);
 /*
  * The events in the range, by time; target: its PID and labels, all 0 for the whole host. The query's event is ignored.
  */
-struct store_happening {
-	uint64_t at_ns;
-	const char *kind, *text;
-	struct store_target target;
-};
-typedef int store_happening_fn(void *ctx, const struct store_happening *h);
 int store_view_happenings(struct store_view *v, store_happening_fn *happening, void *ctx, struct err *err);
 
 void store_view_close(struct store_view *v);

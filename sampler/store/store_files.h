@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 #include "symbolizer/base/vec.h"
 
 /* Files in a store's directory, by name only. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "sampler/profile/named_builder.h"
-#include "sampler/store/day.h"
-#include "sampler/store/day_list.h"
-#include "sampler/store/day_read.h"
-#include "sampler/store/series.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_list.h"
+#include "sampler/store/day/day_read.h"
+#include "sampler/store/day/series.h"
 #include "sampler/store/stacks/samples.h"
 #include "sampler/store/store.h"
 #include "sampler/store/store_files.h"

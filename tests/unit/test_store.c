@@ -9,8 +9,8 @@
 
 #include "sampler/input/reader.h"
 #include "sampler/output/writer.h"
-#include "sampler/store/day.h"
-#include "sampler/store/day_add.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_add.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/recent.h"
 #include "sampler/store/store_roll.h"

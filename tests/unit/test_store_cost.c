@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/store/day.h"
-#include "sampler/store/day_list.h"
-#include "sampler/store/day_read.h"
-#include "sampler/store/series.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_list.h"
+#include "sampler/store/day/day_read.h"
+#include "sampler/store/day/series.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/samples.h"
 #include "tests/support/store_fill.h"

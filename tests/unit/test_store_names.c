@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/store/day.h"
-#include "sampler/store/day_add.h"
-#include "sampler/store/day_names.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_add.h"
+#include "sampler/store/day/day_names.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/store_roll.h"
 #include "tests/support/store_each.h"

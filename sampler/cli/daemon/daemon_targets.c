@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "sampler/cli/daemon/daemon_get.h"
-#include "sampler/store/target_id.h"
+#include "sampler/store/day/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"

@@ -14,7 +14,7 @@
 #include "sampler/daemon/rules/rules.h"
 #include "sampler/daemon/supervise/quarantine.h"
 #include "sampler/daemon/watch/watch.h"
-#include "sampler/store/target_id.h"
+#include "sampler/store/day/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/target_id.h"
+#include "sampler/store/day/target_id.h"
 #include "symbolizer/base/hash.h"
 #include "symbolizer/base/map.h"
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "sampler/daemon/ring/ring_private.h"
+#include "sampler/store/day/target_id.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/stacks_in.h"
 #include "sampler/store/stacks/varint.h"
-#include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/sorted.h"
 

@@ -1,11 +1,11 @@
-#include "sampler/store/day_targets.h"
+#include "sampler/store/day/day_targets.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 #include "sampler/store/stacks/samples.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"

@@ -1,9 +1,9 @@
-#include "sampler/store/day_dictionary.h"
+#include "sampler/store/day/day_dictionary.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
 #include "symbolizer/base/cleanup.h"

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "sampler/store/store.h"
+#include "sampler/store/day/query.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"

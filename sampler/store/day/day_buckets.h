@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/store/day_targets.h"
+#include "sampler/store/day/day_targets.h"
 
 struct day;
 struct err;

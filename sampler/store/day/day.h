@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/store/store.h"
+#include "sampler/store/day/query.h"
 
 struct bucket;
 struct buf;
@@ -91,6 +91,7 @@ struct day {
 	bool spoilt; /* damaged: the file should be set aside */
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 	struct rolled *rolled; /* of a writer, numbers in the file of the wider step (store_roll.h); NULL: none yet */
+	void (*rolled_free)(struct rolled *r);
 	int64_t last_at,
 		age; /* of a writer: the latest bucket, and its time in day_steps[].remembered_s when it was committed */
 	uint64_t opening; /* tells apart what was opened one after the other */

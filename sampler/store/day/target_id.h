@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sampler/store/store.h"
+#include "sampler/store/day/query.h"
 
 /*
  * The history identifies a program by boot, PID and start in ticks (proc(5): USER_HZ). For the first program of a

@@ -1,10 +1,10 @@
-#include "sampler/store/day_names.h"
+#include "sampler/store/day/day_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"

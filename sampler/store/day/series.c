@@ -1,10 +1,10 @@
 /* Samples over time: the cells of rows, and how they are joined in the end. */
-#include "sampler/store/series.h"
+#include "sampler/store/day/series.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 #include "symbolizer/base/err.h"
 
 static uint32_t widest_step(void)

@@ -1,17 +1,17 @@
-#include "sampler/store/day_list.h"
+#include "sampler/store/day/day_list.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sampler/store/day.h"
-#include "sampler/store/day_buckets.h"
-#include "sampler/store/day_dictionary.h"
-#include "sampler/store/day_targets.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_buckets.h"
+#include "sampler/store/day/day_dictionary.h"
+#include "sampler/store/day/day_targets.h"
+#include "sampler/store/day/target_id.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/samples.h"
-#include "sampler/store/target_id.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"

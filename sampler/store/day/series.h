@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-#include "sampler/store/store.h"
-#include "sampler/store/store_series.h"
+#include "sampler/store/day/query.h"
 #include "symbolizer/base/arena.h"
 
 struct day;

@@ -1,11 +1,11 @@
-#include "sampler/store/day_add.h"
+#include "sampler/store/day/day_add.h"
 
 #include <ctype.h>
 #include <errno.h>
 
 #include "sampler/model/named_profile.h"
-#include "sampler/store/day.h"
-#include "sampler/store/day_names.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_names.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/stacks_in.h"

@@ -1,10 +1,10 @@
-#include "sampler/store/day_buckets.h"
+#include "sampler/store/day/day_buckets.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sampler/store/day.h"
-#include "sampler/store/day_dictionary.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_dictionary.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"

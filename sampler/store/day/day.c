@@ -1,4 +1,4 @@
-#include "sampler/store/day.h"
+#include "sampler/store/day/day.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,11 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/store/day_dictionary.h"
+#include "sampler/store/day/day_dictionary.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/pack.h"
-#include "sampler/store/store_roll.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -348,7 +347,8 @@ void day_close(struct day *d)
 	dictionary_free(d->dict);
 	pack_free(d->pack);
 	free(d->names);
-	rolled_free(d->rolled);
+	if (d->rolled)
+		d->rolled_free(d->rolled);
 	free(d);
 }
 

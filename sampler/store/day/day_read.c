@@ -1,11 +1,11 @@
-#include "sampler/store/day_read.h"
+#include "sampler/store/day/day_read.h"
 
 #include <errno.h>
 
-#include "sampler/store/day.h"
-#include "sampler/store/day_buckets.h"
-#include "sampler/store/day_dictionary.h"
-#include "sampler/store/day_targets.h"
+#include "sampler/store/day/day.h"
+#include "sampler/store/day/day_buckets.h"
+#include "sampler/store/day/day_dictionary.h"
+#include "sampler/store/day/day_targets.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/samples.h"

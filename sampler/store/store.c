@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/model/named_profile.h"
+#include "sampler/store/compactor.h"
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
 #include "sampler/store/stacks/dictionary.h"
@@ -37,6 +38,7 @@ struct store {
 	int lock; /* its file keeps these two for whoever opens the store next */
 	uint64_t kept_until_ns, ended_ns; /* equal: whoever kept it ended in order */
 	struct day *days[STORE_STEPS]; /* the open file of each step; NULL: none */
+	struct compactor compactor;
 	bool all_looked_at; /* no other file has steps waiting to be added up */
 	uint64_t tended_s, calm_since_s; /* 0: not yet */
 	bool full; /* the message has been printed */
@@ -114,6 +116,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	compactor_end(&s->compactor);
 	for (int i = 0; i < STORE_STEPS; i++)
 		day_close(s->days[i]);
 	if (s->lock >= 0)
@@ -153,11 +156,13 @@ static int fail(struct store *s, struct day_id id, int r, const struct err *why)
 static int open_day(struct store *s, struct day_id id, struct err *err)
 {
 	struct err e = {0};
-	int r = day_open(s->dir, id, true, &s->days[id.step], &e);
+	int r;
 
+	compactor_leave(&s->compactor, id);
+	r = day_open(s->dir, id, DAY_ADDS, &s->days[id.step], &e);
 	if (day_is_spoilt(r)) {
 		set_aside(s, id, &e);
-		r = day_open(s->dir, id, true, &s->days[id.step], &e);
+		r = day_open(s->dir, id, DAY_ADDS, &s->days[id.step], &e);
 	}
 	return r < 0 ? err_set(err, r, "%s", e.msg) : 0;
 }
@@ -355,7 +360,11 @@ static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s
 	struct err e = {0};
 	struct day *from = is_open(s, f) ? s->days[f->id.step] : NULL;
 	bool closed = !from, spoilt;
-	int r = closed ? day_open(s->dir, f->id, true, &from, &e) : 0;
+	int r;
+
+	if (closed)
+		compactor_leave(&s->compactor, f->id);
+	r = closed ? day_open(s->dir, f->id, DAY_ADDS, &from, &e) : 0;
 
 	if (r == 0)
 		r = roll_day(s, from, now_s, &e);
@@ -407,6 +416,7 @@ static void forget(struct store *s, const store_file_list *files, uint64_t now_s
 			continue;
 		if (is_open(s, f))
 			drop(s, f->id.step);
+		compactor_leave(&s->compactor, f->id);
 		if (store_file_remove(s->dir, f) == 0)
 			bytes -= f->bytes;
 	}
@@ -437,8 +447,15 @@ int store_tend(struct store *s, uint64_t now_ns, struct err *err)
 	if (r == 0)
 		r = roll_all(s, &files, now_s, err);
 	forget(s, &files, now_s, calm);
+	if (r == 0)
+		compactor_choose(&s->compactor, s->dir, &files, s->days, now_s);
 	vec_done(&files);
 	return r;
+}
+
+void store_compact(struct store *s)
+{
+	compactor_work(&s->compactor, s->dir);
 }
 
 uint64_t store_bytes(const char *dir)

@@ -68,7 +68,7 @@ static int add_day(struct store_view *v, const char *dir, struct day_id id, stru
 {
 	struct view_day d = {0};
 	struct err e = {0};
-	int r = day_open(dir, id, false, &d.day, &e);
+	int r = day_open(dir, id, DAY_READS, &d.day, &e);
 
 	if (r == 0)
 		r = read_waiting(&d, &e);

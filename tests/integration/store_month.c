@@ -14,6 +14,7 @@
 #include "sampler/profile/named_builder.h"
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
+#include "sampler/store/store_compact.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -141,6 +142,19 @@ static void add_step(struct day *d, struct program *programs, unsigned targets, 
 	}
 }
 
+static void compact(const char *dir, struct day_id id)
+{
+	struct compaction *c = NULL;
+	struct err err = {0};
+	int r = compaction_begin(dir, id, &c, &err) < 0 ? -1 : 1;
+
+	while (c && r > 0)
+		r = compaction_work(c, SECOND, &err);
+	if (r < 0)
+		die("a finished day", &err);
+	compaction_end(c);
+}
+
 static void fill_day(const char *dir, struct day_id id, struct program *programs, unsigned targets, uint64_t until,
 		     uint64_t samples)
 {
@@ -149,7 +163,7 @@ static void fill_day(const char *dir, struct day_id id, struct program *programs
 	struct day *d;
 	struct err err = {0};
 
-	if (day_open(dir, id, true, &d, &err) < 0)
+	if (day_open(dir, id, DAY_ADDS, &d, &err) < 0)
 		die("a day", &err);
 	for (; at < end; at += step) { /* a commit each, after which nodes may be forgotten, as in the daemon */
 		if (day_begin(d, &err) < 0)
@@ -159,6 +173,8 @@ static void fill_day(const char *dir, struct day_id id, struct program *programs
 			die("the end of a step", &err);
 	}
 	day_close(d);
+	if (id.step && end < until)
+		compact(dir, id);
 }
 
 int main(int argc, char **argv)

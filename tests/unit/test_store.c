@@ -469,7 +469,7 @@ static struct day *open_day(unsigned step)
 {
 	struct day *d = NULL;
 
-	assert_int_equal(day_open(dir, day_of(MIDNIGHT, step), true, &d, NULL), 0);
+	assert_int_equal(day_open(dir, day_of(MIDNIGHT, step), DAY_ADDS, &d, NULL), 0);
 	assert_int_equal(day_begin(d, NULL), 0);
 	return d;
 }

@@ -159,7 +159,7 @@ static struct cost measure(const char *dir, reader_fn *reader)
 	struct cost ret = {0};
 	struct day *d = NULL;
 
-	assert_int_equal(day_open(dir, day_of(MIDNIGHT, 0), false, &d, NULL), 0);
+	assert_int_equal(day_open(dir, day_of(MIDNIGHT, 0), DAY_READS, &d, NULL), 0);
 	reader(d, &q, &ret);
 	ret.unpacked = d->unpacked;
 	day_close(d);

@@ -18,7 +18,7 @@ static struct day *open_day(unsigned step)
 {
 	struct day *d = NULL;
 
-	assert_int_equal(day_open(dir, day_of(MIDNIGHT, step), true, &d, NULL), 0);
+	assert_int_equal(day_open(dir, day_of(MIDNIGHT, step), DAY_ADDS, &d, NULL), 0);
 	assert_int_equal(day_begin(d, NULL), 0);
 	assert_int_equal(day_names_begin(d, 0, NULL), 0);
 	d->names->max = d->dict->names + ROOM;

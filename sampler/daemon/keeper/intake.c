@@ -390,6 +390,7 @@ void intake_flush(struct intake *in)
 	else
 		store_mark_kept(in->store, clock_realtime_ns(), false);
 	note_step(in);
+	store_compact(in->store);
 }
 
 void intake_end(struct intake *in)

@@ -41,6 +41,9 @@ static const char schema[] =
 	"create table segment(tab integer, first integer, bytes blob, primary key(tab, first));"
 	"create table bucket(id integer primary key, at integer, target integer, event integer, bytes blob,"
 	" unique(at, target, event));"
+	/* The sum of a target's buckets, once the day is over (store_compact.h). */
+	"create table total(target integer, event integer, first integer, last integer, bytes blob,"
+	" primary key(target, event));"
 	"create table note(target integer, function integer, why integer, c1_ms integer, c2_ms integer,"
 	" not_entrant integer, primary key(target, function)) without rowid;"
 	/* Start times of the next wider step whose buckets have not been added up yet. */
@@ -70,7 +73,11 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_SEGMENT] = "select bytes from segment where tab = ? and first = ?",
 	/* All columns are in the index, so buckets that nobody wants cost little. */
 	[DAY_FIND_BUCKETS] = "select id, at, target, event from bucket where at >= ? and at < ? order by at",
-	[DAY_BUCKET] = "select bytes from bucket where id = ?",
+	[DAY_BUCKET] = "select bytes, at, event from bucket where id = ?",
+	[DAY_REPLACE_BUCKET] = "update bucket set bytes = ?2 where id = ?1",
+	[DAY_PUT_TOTAL] = "insert or replace into total(target, event, first, last, bytes) values(?, ?, ?, ?, ?)",
+	[DAY_TOTALS] = "select event, first, last, bytes from total where target = ?",
+	[DAY_DROP_SEGMENT] = "delete from segment where tab = ? and first = ?",
 	[DAY_NOTES] = "select function, why, c1_ms, c2_ms, not_entrant from note where target = ?",
 	[DAY_TARGETS] = "select id from target order by id",
 	[DAY_TARGET] = "select boot, pid, start, since from target where id = ?",
@@ -226,7 +233,7 @@ static int check_tables(struct day *d, struct err *err)
 }
 
 /* A new file's page size is set here; the version tells whether the file is new. */
-static int check_version(struct day *d, bool writes, struct err *err)
+static int check_version(struct day *d, enum day_use use, struct err *err)
 {
 	int64_t application = 0, version = 0;
 	int r = pragma(d, "pragma application_id", &application, err);
@@ -242,7 +249,7 @@ static int check_version(struct day *d, bool writes, struct err *err)
 		return check_tables(d, err);
 	if (application || version)
 		return day_damaged(d, "it is not a file of a store", err);
-	if (!writes)
+	if (use != DAY_ADDS)
 		return err_set(err, -ENOENT, "empty");
 	r = run(d, "begin", err);
 	if (r == 0)
@@ -292,14 +299,14 @@ static int open_to_read(struct day *d, const char *path, struct err *err)
 	return run(d, "begin", err);
 }
 
-static int open_to_write(struct day *d, const char *path, struct err *err)
+static int open_to_write(struct day *d, const char *path, int create, struct err *err)
 {
-	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | create, NULL) != SQLITE_OK)
 		return day_failed(d, err);
 	sqlite3_busy_timeout(d->db, 2000);
 	return run(d,
-		   "pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = normal;"
+		   "pragma page_size = 8192; pragma auto_vacuum = incremental; pragma journal_mode = wal;"
+		   "pragma synchronous = normal;"
 		   "pragma wal_autocheckpoint = " CHECKPOINT_PAGES "; pragma cache_size = -512;",
 		   err);
 }
@@ -311,7 +318,14 @@ static void day_close_at_exit(struct day **d)
 
 static _Atomic uint64_t openings;
 
-int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err)
+static int open_file(struct day *d, const char *path, enum day_use use, struct err *err)
+{
+	if (use == DAY_READS)
+		return open_to_read(d, path, err);
+	return open_to_write(d, path, use == DAY_ADDS ? SQLITE_OPEN_CREATE : 0, err);
+}
+
+int day_open(const char *dir, struct day_id id, enum day_use use, struct day **ret, struct err *err)
 {
 	CLEANUP(day_close_at_exit) struct day *d = calloc(1, sizeof(*d));
 	char path[4096], name[DAY_NAME];
@@ -320,17 +334,17 @@ int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, s
 	day_name(id, name);
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
 		return err_set(err, -ENAMETOOLONG, "%.200s: the name is too long", dir);
-	if (!d || !(d->pack = pack_new()) || (writes && !(d->dict = dictionary_new())))
+	if (!d || !(d->pack = pack_new()) || (use == DAY_ADDS && !(d->dict = dictionary_new())))
 		return no_memory(err);
 	d->id = id;
 	d->opening = atomic_fetch_add(&openings, 1);
-	r = writes ? open_to_write(d, path, err) : open_to_read(d, path, err);
+	r = open_file(d, path, use, err);
 	if (r == 0)
 		r = run(d, "pragma trusted_schema = off; pragma cell_size_check = on; pragma temp_store = memory;",
 			err);
 	if (r == 0)
-		r = check_version(d, writes, err);
-	if (r == 0 && writes)
+		r = check_version(d, use, err);
+	if (r == 0 && use == DAY_ADDS)
 		r = day_load(d, err);
 	if (r == 0)
 		*ret = take_ptr(d);
@@ -374,16 +388,25 @@ static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, 
 	return day_step(d, s, err);
 }
 
-static int save_table(struct day *d, enum dictionary_table t, struct err *err)
+int day_save(struct day *d, struct dictionary *dict, enum dictionary_table t, struct err *err)
 {
 	CLEANUP(buf_done) struct buf plain = {0};
 	uint32_t first;
+	int r;
+
+	if (!dictionary_save(dict, t, &first, &plain))
+		return 0;
+	r = save_segment(d, t, first, &plain, dict->settled[t] > first, err);
+	return r < 0 ? r : 1;
+}
+
+static int save_all(struct day *d, struct err *err)
+{
 	int r = 0;
 
-	while (r == 0 && dictionary_save(d->dict, t, &first, &plain)) {
-		r = save_segment(d, t, first, &plain, d->dict->settled[t] > first, err);
-		buf_reset(&plain);
-	}
+	for (enum dictionary_table t = 0; r == 0 && d->dict && t < DICT_TABLES; t++)
+		while ((r = day_save(d, d->dict, t, err)) > 0)
+			;
 	return r;
 }
 
@@ -400,14 +423,13 @@ static void age(struct day *d)
 
 int day_commit(struct day *d, struct err *err)
 {
-	int r = 0;
+	int r = save_all(d, err);
 
-	for (int t = 0; r == 0 && t < DICT_TABLES; t++)
-		r = save_table(d, t, err);
 	if (r == 0 && d->begun)
 		r = run(d, "commit", err);
-	if (r == 0) {
+	if (r == 0)
 		d->begun = false;
+	if (r == 0 && d->dict) {
 		dictionary_forget(d->dict);
 		age(d);
 	}
@@ -490,16 +512,59 @@ int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, str
 	return r;
 }
 
-int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
+/* column: of the statement's values, the one for the bucket. */
+static int write_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
 {
 	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
-	sqlite3_stmt *s = day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3);
 
-	d->last_at = at;
 	bucket_write(b, &plain);
 	if (pack_add(d->pack, &plain, false, &packed) < 0)
 		return no_memory(err);
-	if (!s || sqlite3_bind_blob64(s, 4, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
+	if (!s || sqlite3_bind_blob64(s, column, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
 		return day_failed(d, err);
 	return day_step(d, s, err);
+}
+
+static int delete_totals(struct day *d, struct err *err)
+{
+	int r = d->totals_gone ? 0 : run(d, "delete from total", err);
+
+	d->totals_gone |= r == 0;
+	return r;
+}
+
+int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
+{
+	int r = delete_totals(d, err);
+
+	d->last_at = at;
+	return r < 0 ? r :
+		       write_bucket(d, day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3), 4, b, err);
+}
+
+int day_replace_bucket(struct day *d, int64_t row, struct bucket *b, struct err *err)
+{
+	return write_bucket(d, day_statement(d, DAY_REPLACE_BUCKET, &row, 1), 2, b, err);
+}
+
+int day_put_total(struct day *d, int64_t target, int64_t event, int64_t first_s, int64_t last_s, struct bucket *b,
+		  struct err *err)
+{
+	return write_bucket(d, day_statement(d, DAY_PUT_TOTAL, (int64_t[]){target, event, first_s, last_s}, 4), 5, b,
+			    err);
+}
+
+int day_shrink(struct day *d, unsigned n, struct err *err)
+{
+	char text[48];
+	int64_t before = 0, after = 0;
+	int r;
+
+	snprintf(text, sizeof(text), "pragma incremental_vacuum(%u)", n);
+	r = pragma(d, "pragma freelist_count", &before, err);
+	if (r == 0 && before)
+		r = run(d, text, err);
+	if (r == 0 && before)
+		r = pragma(d, "pragma freelist_count", &after, err);
+	return r < 0 ? r : after && after < before;
 }

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "sampler/store/day/query.h"
+#include "sampler/store/stacks/dictionary.h"
 
 struct bucket;
 struct buf;
-struct dictionary;
 struct err;
 struct pack;
 struct rolled;
@@ -71,6 +71,10 @@ enum day_sql {
 	DAY_SEGMENT,
 	DAY_FIND_BUCKETS,
 	DAY_BUCKET,
+	DAY_REPLACE_BUCKET,
+	DAY_DROP_SEGMENT,
+	DAY_PUT_TOTAL,
+	DAY_TOTALS,
 	DAY_NOTES,
 	DAY_TARGETS,
 	DAY_TARGET,
@@ -84,11 +88,12 @@ struct day {
 	struct day_id id;
 	sqlite3 *db;
 	sqlite3_stmt *statements[DAY_STATEMENTS];
-	struct dictionary *dict; /* of a writer; NULL: of a reader, which takes excerpts (day_dictionary.h) */
+	struct dictionary *dict; /* DAY_ADDS; NULL: excerpts are taken (day_dictionary.h) */
 	struct pack *pack;
 	bool begun; /* a transaction is open */
 	uint64_t unpacked; /* bytes of names and buckets, which most of reading costs */
 	bool spoilt; /* damaged: the file should be set aside */
+	bool totals_gone; /* DAY_ADDS: they were deleted */
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 	struct rolled *rolled; /* of a writer, numbers in the file of the wider step (store_roll.h); NULL: none yet */
 	void (*rolled_free)(struct rolled *r);
@@ -97,17 +102,22 @@ struct day {
 	uint64_t opening; /* tells apart what was opened one after the other */
 };
 
-/*
- * writes: creates the file if needed, and loads it. Otherwise begins a transaction, during which the file does not
- * change. Close *ret with day_close(). -EBADMSG: damaged; -EPROTONOSUPPORT: of a newer version; -ENOENT.
- */
-int day_open(const char *dir, struct day_id id, bool writes, struct day **ret, struct err *err);
+enum day_use {
+	DAY_READS, /* in a transaction, during which the file does not change */
+	DAY_ADDS, /* creates the file if needed, and loads its dictionary */
+	DAY_REWRITES, /* what is there, without a dictionary */
+};
+
+/* Close *ret with day_close(). -EBADMSG: damaged; -EPROTONOSUPPORT: of a newer version; -ENOENT. */
+int day_open(const char *dir, struct day_id id, enum day_use use, struct day **ret, struct err *err);
 void day_close(struct day *d); /* NULL is allowed; uncommitted changes are lost */
 bool day_is_spoilt(int r); /* of day_open(): -EBADMSG or -EPROTONOSUPPORT */
 
 /* A transaction; day_commit() also saves the dictionary's new rows. */
 int day_begin(struct day *d, struct err *err);
 int day_commit(struct day *d, struct err *err);
+/* Saves one segment of new rows, of any dictionary whose numbers the file has. 1: there may be more, 0: there are none. */
+int day_save(struct day *d, struct dictionary *dict, enum dictionary_table t, struct err *err);
 
 /* A statement with its first n values, integers, bound; NULL: damaged or out of memory (day_failed()). */
 sqlite3_stmt *day_statement(struct day *d, enum day_sql sql, const int64_t *values, int n);
@@ -128,6 +138,16 @@ int day_set_label(struct day *d, int64_t target, const char *key, const char *va
 int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 /* Adds the bucket in a row of DAY_BUCKETS to `b`. For a writer, as day_get_bucket(). */
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err);
+/* Replaces the one with that row number. */
+int day_replace_bucket(struct day *d, int64_t row, struct bucket *b, struct err *err);
+/*
+ * Adds or replaces the sum of all buckets of a target and event, the first of which begins at first_s, while the last one
+ * ends at last_s. As soon as a bucket is added to the file, all totals are deleted.
+ */
+int day_put_total(struct day *d, int64_t target, int64_t event, int64_t first_s, int64_t last_s, struct bucket *b,
+		  struct err *err);
+/* Gives the space of up to n free pages back to the file system. 1: there may be more. */
+int day_shrink(struct day *d, unsigned n, struct err *err);
 /* Replaces the bucket of (at, target, event). */
 int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 

@@ -1,6 +1,7 @@
 #include "sampler/store/day/day_buckets.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/store/day/day.h"
@@ -18,6 +19,7 @@ struct bucket_walk {
 	day_bucket_fn *fn;
 	void *ctx;
 	struct buf plain; /* of the last bucket */
+	bool *done; /* targets whose totals were passed on; NULL: none */
 };
 
 /* 1: it has the name that is wanted. */
@@ -36,48 +38,122 @@ static int check_event(struct bucket_walk *w, int64_t event, struct day_bucket *
 	return strcmp(strtab_get(dict->strings, row[0]), w->range->event) == 0;
 }
 
-static int pass_on(struct bucket_walk *w, int64_t id, struct day_bucket *b, struct err *err)
+/* The bucket in a column of `s`. */
+static int pass_column(struct bucket_walk *w, sqlite3_stmt *s, int column, struct day_bucket *b, struct err *err)
 {
-	sqlite3_stmt *s = day_statement(w->day, DAY_BUCKET, &id, 1);
-	int r = day_step(w->day, s, err);
+	int r;
 
 	buf_reset(&w->plain);
-	if (r > 0)
-		r = day_unpack(w->day, s, 0, DAY_BUCKET_MAX, &w->plain);
-	else if (r == 0)
-		r = -EBADMSG;
-	if (s)
-		sqlite3_reset(s);
+	r = day_unpack(w->day, s, column, DAY_BUCKET_MAX, &w->plain);
 	if (r < 0)
-		return r == -ENOMEM  ? err_set(err, r, "out of memory") :
-		       r == -EBADMSG ? day_damaged(w->day, "samples", err) :
-				       r;
+		return r == -ENOMEM ? err_set(err, r, "out of memory") : day_damaged(w->day, "samples", err);
 	b->bytes = w->plain.data;
 	b->len = w->plain.len;
 	return w->fn(w->ctx, b, err);
 }
 
-int day_each_bucket(struct day *d, const struct day_range *range, struct excerpt *names, day_bucket_fn *fn, void *ctx,
-		    struct err *err)
+static int pass_on(struct bucket_walk *w, int64_t id, struct day_bucket *b, struct err *err)
 {
-	struct bucket_walk w = {d, range, names, fn, ctx, {0}};
-	sqlite3_stmt *s = day_statement(d, DAY_FIND_BUCKETS, (int64_t[]){range->from_s, range->to_s}, 2);
+	sqlite3_stmt *s = day_statement(w->day, DAY_BUCKET, &id, 1);
+	int r = day_step(w->day, s, err);
+
+	if (r > 0)
+		r = pass_column(w, s, 0, b, err);
+	else if (r == 0)
+		r = day_damaged(w->day, "samples", err);
+	if (s)
+		sqlite3_reset(s);
+	return r;
+}
+
+/* --- totals --- */
+
+/* Those of one target. 1: it has some. */
+static int pass_totals(struct bucket_walk *w, size_t target, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(w->day, DAY_TOTALS, &w->range->targets->v[target], 1);
+	bool any = false;
 	int r;
 
-	while ((r = day_step(d, s, err)) > 0) {
-		struct day_bucket b = {.at = sqlite3_column_int64(s, 1)};
+	while ((r = day_step(w->day, s, err)) > 0) {
+		struct day_bucket b = {
+			.at = sqlite3_column_int64(s, 1), .end_s = sqlite3_column_int64(s, 2), .target = target};
 
-		r = day_find_target(range->targets, sqlite3_column_int64(s, 2), &b.target) ?
-			    check_event(&w, sqlite3_column_int64(s, 3), &b, err) :
-			    0;
+		any = true;
+		r = check_event(w, sqlite3_column_int64(s, 0), &b, err);
 		if (r > 0)
-			r = pass_on(&w, sqlite3_column_int64(s, 0), &b, err);
+			r = pass_column(w, s, 3, &b, err);
 		if (r != 0)
 			break;
 	}
 	if (s)
 		sqlite3_reset(s);
+	return r != 0 ? r : any;
+}
+
+/* Marks targets that have totals. 1: all have. */
+static int pass_all_totals(struct bucket_walk *w, struct err *err)
+{
+	size_t n = w->range->targets->n, have = 0;
+	int r = 0;
+
+	w->done = calloc(n + 1, sizeof(*w->done));
+	if (!w->done)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = pass_totals(w, i, err);
+		w->done[i] = r > 0;
+		have += r > 0;
+		r = r > 0 ? 0 : r;
+	}
+	return r < 0 ? r : have == n;
+}
+
+static bool is_whole_day(const struct bucket_walk *w)
+{
+	int64_t begin = w->day->id.date * DAY_S;
+
+	return w->range->from_s <= begin && w->range->to_s >= begin + DAY_S;
+}
+
+/* --- steps --- */
+
+/* In a row of DAY_FIND_BUCKETS. */
+static int pass_step(struct bucket_walk *w, sqlite3_stmt *s, struct err *err)
+{
+	struct day_bucket b = {.at = sqlite3_column_int64(s, 1)};
+	int r;
+
+	b.end_s = b.at + day_steps[w->day->id.step].seconds;
+	if (!day_find_target(w->range->targets, sqlite3_column_int64(s, 2), &b.target) ||
+	    (w->done && w->done[b.target]))
+		return 0;
+	r = check_event(w, sqlite3_column_int64(s, 3), &b, err);
+	return r > 0 ? pass_on(w, sqlite3_column_int64(s, 0), &b, err) : r;
+}
+
+static int pass_steps(struct bucket_walk *w, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(w->day, DAY_FIND_BUCKETS, (int64_t[]){w->range->from_s, w->range->to_s}, 2);
+	int r;
+
+	while ((r = day_step(w->day, s, err)) > 0)
+		if ((r = pass_step(w, s, err)) != 0)
+			break;
+	if (s)
+		sqlite3_reset(s);
+	return r;
+}
+
+int day_each_bucket(struct day *d, const struct day_range *range, struct excerpt *names, day_bucket_fn *fn, void *ctx,
+		    struct err *err)
+{
+	struct bucket_walk w = {.day = d, .range = range, .names = names, .fn = fn, .ctx = ctx};
+	int r = range->totals && is_whole_day(&w) ? pass_all_totals(&w, err) : 0;
+
+	r = r == 0 ? pass_steps(&w, err) : r > 0 ? 0 : r;
 	buf_done(&w.plain);
+	free(w.done);
 	return r;
 }
 

@@ -53,9 +53,8 @@ static int load_segments(struct day *d, struct err *err)
 
 /* --- excerpts --- */
 
-static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
+int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
 {
-	struct day *d = ctx;
 	sqlite3_stmt *s = day_statement(d, DAY_SEGMENT, (int64_t[]){t, first}, 2);
 	int r = day_step(d, s, err);
 
@@ -66,6 +65,11 @@ static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf 
 	if (s)
 		sqlite3_reset(s);
 	return r;
+}
+
+static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
+{
+	return day_fetch_segment(ctx, t, first, ret, err);
 }
 
 int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err)

@@ -97,7 +97,7 @@ static int want_leaves(void *ctx, const struct day_bucket *b, struct err *err)
 
 static int add_bucket(struct listing *g, const struct day_bucket *b, struct store_row *row, struct err *err)
 {
-	uint64_t at = (uint64_t)b->at, end = at + day_steps[g->day->id.step].seconds, ignored[BUCKET_SUMS] = {0};
+	uint64_t at = (uint64_t)b->at, end = (uint64_t)b->end_s, ignored[BUCKET_SUMS] = {0};
 	struct bucket_reader reader;
 	struct bucket_count c;
 	int r;
@@ -148,7 +148,7 @@ int day_list(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 {
 	CLEANUP(listing_done)
 	struct listing g = {.list = l, .day = d, .dict = dictionary_new(), .names = {.leaves = true}};
-	struct day_range range = {&g.targets, q->event, from_s, to_s};
+	struct day_range range = {&g.targets, q->event, from_s, to_s, .totals = true};
 	struct target_texts ignored = {0};
 	int r = day_choose_targets(d, q, &g.targets, &ignored, err);
 

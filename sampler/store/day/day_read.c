@@ -41,12 +41,11 @@ static void reading_done(struct reading *rd)
 static void note_step(const struct reading *rd, const struct day_bucket *b, uint64_t period)
 {
 	struct samples *s = rd->samples;
-	int64_t end = b->at + day_steps[rd->day->id.step].seconds;
 
 	if (!s->last_s || b->at < s->first_s)
 		s->first_s = b->at;
-	if (end > s->last_s)
-		s->last_s = end;
+	if (b->end_s > s->last_s)
+		s->last_s = b->end_s;
 	s->unit = b->unit;
 	s->buckets++;
 	if (!s->sum.n && !rd->counts.n)
@@ -158,7 +157,7 @@ int day_read(struct day *d, const struct store_query *q, int64_t from_s, int64_t
 {
 	CLEANUP(reading_done)
 	struct reading rd = {.day = d, .samples = s};
-	struct day_range range = {&rd.targets, q->event, from_s, to_s};
+	struct day_range range = {&rd.targets, q->event, from_s, to_s, .totals = true};
 	int r = day_choose_targets(d, q, &rd.targets, &s->of, err);
 
 	if (r == 0)

@@ -234,7 +234,7 @@ int series_add_day(struct series *s, struct day *d, int64_t from_s, int64_t to_s
 {
 	CLEANUP(reading_done)
 	struct reading rd = {.s = s, .day = d, .dict = dictionary_new(), .names = {.leaves = !s->q->wants}};
-	struct day_range range = {&rd.targets, s->chosen->event, from_s, to_s};
+	struct day_range range = {.targets = &rd.targets, .event = s->chosen->event, .from_s = from_s, .to_s = to_s};
 	struct target_texts ignored = {0};
 	int r = rd.dict ? day_choose_targets(d, s->chosen, &rd.targets, &ignored, err) : no_memory(err);
 

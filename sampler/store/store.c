@@ -354,7 +354,6 @@ static bool may_wait(const struct store *s, const struct store_file *f, uint64_t
 	       (now_s % DAY_S < 3600 && f->id.date == (int64_t)(now_s / DAY_S) - 1);
 }
 
-/* A damaged file must not block the others. */
 static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s, struct err *err)
 {
 	struct err e = {0};
@@ -378,13 +377,18 @@ static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s
 	return spoilt ? 0 : r < 0 ? err_set(err, r, "%s", e.msg) : 0;
 }
 
+/* A file that is damaged or cannot be read must not block the others. */
 static int roll_all(struct store *s, const store_file_list *files, uint64_t now_s, struct err *err)
 {
+	struct err e = {0};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < files->n; i++)
-		if (may_wait(s, &files->v[i], now_s))
-			r = roll_file(s, &files->v[i], now_s, err);
+	for (size_t i = 0; i < files->n; i++) {
+		int one = may_wait(s, &files->v[i], now_s) ? roll_file(s, &files->v[i], now_s, &e) : 0;
+
+		if (one < 0)
+			r = err_set(err, one, "%s", e.msg);
+	}
 	s->all_looked_at = r == 0;
 	return r;
 }

@@ -284,6 +284,27 @@ static void references_to_nothing_are_damage(void **state)
 	}
 }
 
+static void a_file_in_use_does_not_block_others(void **state)
+{
+	struct store *s = open_store();
+	sqlite3 *db;
+
+	(void)state;
+	put(s, MIDNIGHT, 1);
+	store_close(s);
+	assert_int_equal(sqlite3_open(path_of(FINE), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "pragma locking_mode = exclusive; begin exclusive", NULL, NULL, NULL),
+			 SQLITE_OK);
+	s = open_store();
+	put(s, MIDNIGHT + 86400, 1);
+	assert_true(store_tend(s, (MIDNIGHT + 86400 + 5000) * SECOND, NULL) < 0);
+	assert_true(exists("2026-11-25-1m.db"));
+	sqlite3_close(db);
+	assert_int_equal(store_tend(s, (MIDNIGHT + 86400 + 5060) * SECOND, NULL), 0);
+	assert_true(exists("2026-11-24-1m.db"));
+	store_close(s);
+}
+
 /* Of another user: none of these is a table of ours, and the view never ends. */
 static void only_own_tables_are_read(void **state)
 {
@@ -502,6 +523,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_header_of_noise_is_set_aside, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_newer_version_is_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(references_to_nothing_are_damage, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_in_use_does_not_block_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_own_tables_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_fifo_is_not_waited_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_too_deep_loses_its_root, set_up, tear_down),

@@ -1,15 +1,16 @@
 #include "sampler/store/compactor.h"
 
-#include "sampler/store/store_compact.h"
+#include "sampler/store/compaction.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
 
 /*
- * CPU time in picoseconds, per byte of the file and second. So that a file takes some 7 hours, whatever its size: one of
- * 90 MB, of a host with two busy CPUs, 0.1 % of a CPU. Small ones are done at once.
+ * CPU time in picoseconds, per byte of the file and second, so that a file takes some 6 hours: one of 90 MB, of a host with
+ * two busy CPUs, 0.1 % of a CPU. Small ones are done at once. A turn does not keep samples from being stored for longer than
+ * 40 ms.
  */
-enum { PS_PER_BYTE = 10, AT_ONCE_NS = 10000000 };
+enum { PS_PER_BYTE = 10, AT_ONCE_NS = 10000000, TURN_NS = 40000000 };
 
 /* After that long without a call, there is no more to catch up with. */
 enum { AT_MOST_S = 60 };
@@ -29,6 +30,12 @@ void compactor_leave(struct compactor *k, struct day_id id)
 		return;
 	compactor_end(k);
 	k->done[id.step] = id.date - 1;
+}
+
+/* What a file grows by, at most, before it shrinks: the log, and nodes that are there twice for a while. */
+static bool has_room(const struct store_file *f, uint64_t room)
+{
+	return f->bytes / 2 + (16 << 20) <= room;
 }
 
 static bool is_due(const struct compactor *k, const struct store_file *f, const struct day *open, uint64_t now_s)
@@ -56,12 +63,21 @@ static void begin(struct compactor *k, const char *dir, const struct store_file 
 
 /* Files are sorted by step and date. Pages of many days read the widest steps. Files of the finest are soon forgotten. */
 void compactor_choose(struct compactor *k, const char *dir, const store_file_list *files,
-		      struct day *const open[STORE_STEPS], uint64_t now_s)
+		      struct day *const open[STORE_STEPS], uint64_t room, uint64_t now_s)
 {
-	for (unsigned step = STORE_STEPS - 1; step > 0; step--)
-		for (size_t i = 0; i < files->n && !k->running; i++)
-			if (files->v[i].id.step == step && is_due(k, &files->v[i], open[step], now_s))
-				begin(k, dir, &files->v[i]);
+	if (now_s < k->chosen_s) /* the clock was wrong, and so may be what is done */
+		for (unsigned step = 0; step < STORE_STEPS; step++)
+			k->done[step] = 0;
+	k->chosen_s = now_s;
+	for (unsigned step = STORE_STEPS - 1; step > 0 && !k->running; step--)
+		for (size_t i = 0; i < files->n; i++) {
+			const struct store_file *f = &files->v[i];
+
+			if (f->id.step == step && is_due(k, f, open[step], now_s) && has_room(f, room)) {
+				begin(k, dir, f);
+				return;
+			}
+		}
 }
 
 static void add_credit(struct compactor *k)
@@ -70,6 +86,7 @@ static void add_credit(struct compactor *k)
 
 	since_ms = since_ms < AT_MOST_S * 1000 ? since_ms : AT_MOST_S * 1000;
 	k->credit_ns += (int64_t)(since_ms * (k->bytes / 1000) * PS_PER_BYTE / 1000);
+	k->credit_ns = k->credit_ns < TURN_NS ? k->credit_ns : TURN_NS;
 	k->then_ns = now;
 }
 

@@ -400,18 +400,34 @@ static bool is_old(const struct store *s, const struct store_file *f, uint64_t n
 	return (f->id.date + 1) * DAY_S + (int64_t)s->o.keep_s[f->id.step] <= (int64_t)now_s;
 }
 
-static bool is_too_much(const struct store *s, uint64_t bytes)
-{
-	return bytes > s->o.max_bytes || store_free_percent(s->dir) < s->o.free_percent;
-}
-
-/* files: in the order of removal. */
-static void forget(struct store *s, const store_file_list *files, uint64_t now_s, bool calm)
+static uint64_t files_bytes(const store_file_list *files)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < files->n; i++)
 		bytes += files->v[i].bytes;
+	return bytes;
+}
+
+static bool is_too_much(const struct store *s, uint64_t bytes)
+{
+	return bytes > s->o.max_bytes || store_free_percent(s->dir) < s->o.free_percent;
+}
+
+/* Bytes that files may grow by before something is removed. */
+static uint64_t room(const struct store *s, const store_file_list *files)
+{
+	uint64_t bytes = files_bytes(files), free = store_free_bytes(s->dir, s->o.free_percent);
+	uint64_t left = bytes < s->o.max_bytes ? s->o.max_bytes - bytes : 0;
+
+	return left < free ? left : free;
+}
+
+/* files: in the order of removal. */
+static void forget(struct store *s, const store_file_list *files, uint64_t now_s, bool calm)
+{
+	uint64_t bytes = files_bytes(files);
+
 	for (size_t i = 0; i < files->n; i++) {
 		const struct store_file *f = &files->v[i];
 		bool old = calm && is_old(s, f, now_s);
@@ -452,7 +468,7 @@ int store_tend(struct store *s, uint64_t now_ns, struct err *err)
 		r = roll_all(s, &files, now_s, err);
 	forget(s, &files, now_s, calm);
 	if (r == 0)
-		compactor_choose(&s->compactor, s->dir, &files, s->days, now_s);
+		compactor_choose(&s->compactor, s->dir, &files, s->days, room(s, &files), now_s);
 	vec_done(&files);
 	return r;
 }
@@ -465,11 +481,8 @@ void store_compact(struct store *s)
 uint64_t store_bytes(const char *dir)
 {
 	store_file_list files = {0};
-	uint64_t bytes = 0;
+	uint64_t bytes = store_files(dir, &files) == 0 ? files_bytes(&files) : 0;
 
-	if (store_files(dir, &files) == 0)
-		for (size_t i = 0; i < files.n; i++)
-			bytes += files.v[i].bytes;
 	vec_done(&files);
 	return bytes;
 }

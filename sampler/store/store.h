@@ -60,7 +60,7 @@ int store_note(struct store *s, const struct store_target *t, uint64_t at_ns, co
  * exceeds the limits of age and size. For an hour after opening, or after a jump of the clock, nothing expires by age.
  */
 int store_tend(struct store *s, uint64_t now_ns, struct err *err);
-/* Call every few seconds: makes files of finished days smaller, and faster to read, with 0.1 % of a CPU on a busy host. */
+/* Call every few seconds: makes files of finished days smaller, and faster to read (compactor.h). */
 void store_compact(struct store *s);
 void store_close(struct store *s);
 uint64_t store_bytes(const char *dir); /* what its files take on disk */

@@ -134,3 +134,14 @@ unsigned store_free_percent(const char *dir)
 		return 100;
 	return (unsigned)(v.f_bavail * 100 / v.f_blocks);
 }
+
+uint64_t store_free_bytes(const char *dir, unsigned keep_percent)
+{
+	struct statvfs v;
+	uint64_t keep;
+
+	if (statvfs(dir, &v) < 0 || !v.f_blocks)
+		return UINT64_MAX;
+	keep = (uint64_t)v.f_blocks / 100 * keep_percent;
+	return v.f_bavail > keep ? (v.f_bavail - keep) * v.f_frsize : 0;
+}

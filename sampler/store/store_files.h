@@ -24,5 +24,7 @@ int store_file_remove(const char *dir, const struct store_file *f);
 int store_file_set_aside(const char *dir, struct day_id id);
 /* Free space in percent of the file system; 100: unknown. */
 unsigned store_free_percent(const char *dir);
+/* Free bytes beyond that many percent of the file system; UINT64_MAX: unknown. */
+uint64_t store_free_bytes(const char *dir, unsigned keep_percent);
 
 #endif

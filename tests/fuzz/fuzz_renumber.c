@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *at = data + 1, *end = data + size;
 	struct file f = {.whole = dictionary_new(), .to = dictionary_new(), .sound = true};
-	struct renumber r = {.to = f.to, .fetch = fetch, .ctx = &f};
+	struct renumber r = {.to = f.to, .fetch = fetch, .ctx = &f, .max = SIZE_MAX};
 	uint32_t first = 1;
 
 	for (uint32_t i = 1; f.whole && i < FRAMES; i++)

@@ -9,10 +9,10 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "sampler/store/compaction.h"
 #include "sampler/store/compactor.h"
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
-#include "sampler/store/store_compact.h"
 #include "tests/support/folded_text.h"
 #include "tests/support/store_each.h"
 
@@ -34,6 +34,8 @@ static uint32_t random_below(uint32_t n)
 	x ^= x << 17;
 	return (uint32_t)(x >> 20) % n;
 }
+
+static uint64_t period = STORE_TEST_PERIOD;
 
 /* The odds, one in so many, that a call is not the most frequent one. */
 static uint32_t variety = 8;
@@ -65,14 +67,14 @@ static struct named_profile *random_profile(uint32_t service, uint32_t stacks, u
 	for (uint32_t i = 0; i < stacks; i++) {
 		struct named_sample s = {.count = 1 + random_below(5), .stack = make_stack(b, jit, service)};
 
-		s.weight = s.count * STORE_TEST_PERIOD + random_below(2);
+		s.weight = s.count * period + random_below(2);
 		s.thread = named_builder_string(b, random_below(2) ? "main" : "pool-1");
 		m->complete += s.count;
 		named_builder_sample(b, &s);
 	}
 	m->event = named_builder_keep(b, event);
 	m->unit = named_builder_keep(b, "nanoseconds");
-	m->period = STORE_TEST_PERIOD;
+	m->period = period;
 	m->jdk = m->command = m->jsampler = "";
 	m->start_realtime_ns = at_s * SECOND;
 	return named_builder_take(b);
@@ -329,13 +331,94 @@ static void what_is_added_later_counts(void **state)
 	d = open_file();
 	add(d, 5, MIDNIGHT, STACKS, "cpu");
 	close_file(d);
-	assert_true(store_test_count(dir, MIDNIGHT, DAY_END, "five") >= n + STACKS);
-	assert_null(begin());
+	n = store_test_count(dir, MIDNIGHT, DAY_END, "five");
+	compact();
+	assert_int_equal(store_test_count(dir, MIDNIGHT, DAY_END, "five"), n);
+	assert_int_equal(query("select count(*) from total"), TARGETS + 1);
+}
+
+/* Those that are done are not done again. */
+static void a_new_beginning_goes_on_where_it_ended(void **state)
+{
+	struct compaction *c;
+	unsigned whole, rest;
+
+	(void)state;
+	variety = 2; /* each service has a batch of its own */
+	fill(2 * STACKS);
+	variety = 8;
+	c = begin();
+	while (!query("select count(*) from total"))
+		work(c, 1);
+	compaction_end(c);
+	rest = compact();
+	query("delete from total");
+	whole = compact();
+	assert_true(rest < whole);
+}
+
+/* The latest period of a target, whatever it was before. */
+static void a_list_has_the_latest_period(void **state)
+{
+	struct day *d;
+	char *before, *after;
+
+	(void)state;
+	fill(1);
+	period = 2 * STORE_TEST_PERIOD;
+	d = open_file();
+	add(d, 5, MIDNIGHT + STEPS * STEP_S, 1, "cpu");
+	close_file(d);
+	period = STORE_TEST_PERIOD;
+	before = read_list("cpu");
+	compact();
+	after = read_list("cpu");
+	assert_string_equal(after, before);
+	assert_non_null(strstr(after, " 40816326 "));
+	free(before);
+	free(after);
+}
+
+/* Stacks that have nothing in common but their deepest frames: more rows than a batch may have. */
+static void deep_stacks_are_rewritten_in_parts(void **state)
+{
+	struct named_builder *b;
+	uint32_t at[1000], deep = sizeof(at) / sizeof(at[0]);
+
+	(void)state;
+	for (uint64_t step = 0; step < 5; step++) {
+		struct day *d = open_file();
+		struct store_target t = store_test_target(1);
+		struct named_profile *np;
+		bool ignored;
+
+		b = named_builder_new();
+		for (uint32_t i = 0; i < 500; i++) {
+			struct named_line line = {.bci = -1, .kind = NAMED_C2, .line = 1 + i + (uint32_t)step * 500};
+			struct named_sample s = {.count = 1, .weight = STORE_TEST_PERIOD};
+
+			line.function = named_builder_function(b, "a/A.run", "run()V", "A.java");
+			for (uint32_t k = 0; k < deep; k++)
+				at[k] = named_builder_location(b, 0, 0, &line, 1);
+			s.stack = named_builder_stack(b, at, deep);
+			named_builder_sample(b, &s);
+		}
+		named_builder_meta(b)->event = named_builder_keep(b, "cpu");
+		named_builder_meta(b)->unit = named_builder_keep(b, "nanoseconds");
+		named_builder_meta(b)->jdk = named_builder_meta(b)->command = named_builder_meta(b)->jsampler = "";
+		np = named_builder_take(b);
+		assert_int_equal(day_add_profile(d, &t, (int64_t)(MIDNIGHT + step * STEP_S), np, &ignored, NULL), 0);
+		named_profile_free(np);
+		close_file(d);
+	}
+	compact();
+	assert_int_equal(store_test_count(dir, MIDNIGHT, DAY_END, NULL), 5 * 500);
 }
 
 static void nothing_is_done_too_early_or_in_vain(void **state)
 {
 	struct compaction *c = NULL;
+	uint64_t n;
 
 	(void)state;
 	assert_int_equal(compaction_begin(dir, file, &c, NULL), -ENOENT);
@@ -343,6 +426,9 @@ static void nothing_is_done_too_early_or_in_vain(void **state)
 	close_file(open_file()); /* empty */
 	assert_null(begin());
 	fill(1);
+	n = store_test_count(dir, MIDNIGHT, DAY_END, NULL);
+	query("drop table total"); /* an earlier build's */
+	assert_int_equal(store_test_count(dir, MIDNIGHT, DAY_END, NULL), n);
 	query("insert into waiting values(1)");
 	assert_null(begin());
 	query("delete from waiting");
@@ -376,7 +462,7 @@ static void a_damaged_file_stays_as_it_is(void **state)
 	break_file("update segment set bytes = x'00' where tab = 4 and first = 1", -EBADMSG);
 	query("delete from segment where tab = 4");
 	break_file("insert into segment values(4, 1, x'28b52ffd2000010000')", -EBADMSG);
-	break_file("update segment set first = 4000000000 where tab = 4", 0); /* does not begin with 1 */
+	break_file("update segment set first = 4000000000 where tab = 4", -EBADMSG);
 	break_file("update segment set first = -1 where tab = 4", -EBADMSG);
 }
 
@@ -397,13 +483,15 @@ static void many_stacks_are_rewritten_in_parts(void **state)
 
 /* --- which files, and when --- */
 
+static uint64_t room_for_files = UINT64_MAX;
+
 static void choose(struct compactor *k, struct day *open, uint64_t now_s)
 {
 	struct day *const days[STORE_STEPS] = {[2] = open};
 	store_file_list files = {0};
 
 	assert_int_equal(store_files(dir, &files), 0);
-	compactor_choose(k, dir, &files, days, now_s);
+	compactor_choose(k, dir, &files, days, room_for_files, now_s);
 	vec_done(&files);
 }
 
@@ -420,6 +508,10 @@ static void a_day_is_compacted_when_nobody_writes_it_any_more(void **state)
 	choose(&k, d, DAY_END + 7200);
 	assert_null(k.running);
 	close_file(d);
+	room_for_files = 16 << 20;
+	choose(&k, NULL, DAY_END + 7200);
+	assert_null(k.running);
+	room_for_files = UINT64_MAX;
 	choose(&k, NULL, DAY_END + 7200);
 	assert_non_null(k.running);
 	compactor_leave(&k, (struct day_id){file.date, 1}); /* another one */
@@ -437,6 +529,12 @@ static void a_day_is_compacted_when_nobody_writes_it_any_more(void **state)
 	assert_true(query(FIRST_NODE) > 1);
 	choose(&k, NULL, DAY_END + 7200);
 	assert_null(k.running);
+	assert_int_equal(k.done[2], file.date);
+	choose(&k, NULL, DAY_END + 7100); /* the clock was set back */
+	assert_null(k.running);
+	assert_int_equal(k.done[2], file.date);
+	choose(&k, NULL, 0);
+	assert_int_equal(k.done[2], 0);
 }
 
 static void a_store_compacts_its_days(void **state)
@@ -466,6 +564,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_end_in_the_middle_harms_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reader_sees_the_day_as_it_was, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_added_later_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_new_beginning_goes_on_where_it_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_has_the_latest_period, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(deep_stacks_are_rewritten_in_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_done_too_early_or_in_vain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_damaged_file_stays_as_it_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_stacks_are_rewritten_in_parts, set_up, tear_down),

@@ -34,6 +34,11 @@ const struct day_step day_steps[STORE_STEPS] = {
 	{"10m", 600, DAY_S, 32 << 10},
 };
 
+/* The sum of a target's buckets, once the day is over (compaction.h). */
+#define TOTAL_TABLE                                                                                                    \
+	"total(target integer, event integer, first integer, last integer, period integer, below integer, bytes blob," \
+	" primary key(target, event))"
+
 static const char schema[] =
 	"create table target(id integer primary key, boot text not null, pid integer not null, start integer not null,"
 	" since integer not null, unique(boot, pid, start));"
@@ -41,9 +46,7 @@ static const char schema[] =
 	"create table segment(tab integer, first integer, bytes blob, primary key(tab, first));"
 	"create table bucket(id integer primary key, at integer, target integer, event integer, bytes blob,"
 	" unique(at, target, event));"
-	/* The sum of a target's buckets, once the day is over (store_compact.h). */
-	"create table total(target integer, event integer, first integer, last integer, bytes blob,"
-	" primary key(target, event));"
+	"create table " TOTAL_TABLE ";"
 	"create table note(target integer, function integer, why integer, c1_ms integer, c2_ms integer,"
 	" not_entrant integer, primary key(target, function)) without rowid;"
 	/* Start times of the next wider step whose buckets have not been added up yet. */
@@ -75,8 +78,8 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_FIND_BUCKETS] = "select id, at, target, event from bucket where at >= ? and at < ? order by at",
 	[DAY_BUCKET] = "select bytes, at, event from bucket where id = ?",
 	[DAY_REPLACE_BUCKET] = "update bucket set bytes = ?2 where id = ?1",
-	[DAY_PUT_TOTAL] = "insert or replace into total(target, event, first, last, bytes) values(?, ?, ?, ?, ?)",
-	[DAY_TOTALS] = "select event, first, last, bytes from total where target = ?",
+	[DAY_PUT_TOTAL] = "insert or replace into total values(?, ?, ?, ?, ?, ?, ?)",
+	[DAY_TOTALS] = "select event, first, last, bytes, period from total where target = ?",
 	[DAY_DROP_SEGMENT] = "delete from segment where tab = ? and first = ?",
 	[DAY_NOTES] = "select function, why, c1_ms, c2_ms, not_entrant from note where target = ?",
 	[DAY_TARGETS] = "select id from target order by id",
@@ -184,21 +187,22 @@ int day_step(struct day *d, sqlite3_stmt *s, struct err *err)
 	return r;
 }
 
-static int pragma(struct day *d, const char *text, int64_t *ret, struct err *err)
+int day_ask(struct day *d, const char *sql, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *s = NULL;
 	int r;
 
-	if (sqlite3_prepare_v2(d->db, text, -1, &s, NULL) != SQLITE_OK)
+	*ret = 0;
+	if (sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) != SQLITE_OK)
 		return day_failed(d, err);
 	r = day_step(d, s, err);
 	if (r > 0)
 		*ret = sqlite3_column_int64(s, 0);
 	sqlite3_finalize(s);
-	return r < 0 ? r : 0;
+	return r;
 }
 
-static int run(struct day *d, const char *text, struct err *err)
+int day_run(struct day *d, const char *text, struct err *err)
 {
 	return sqlite3_exec(d->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : day_failed(d, err);
 }
@@ -223,12 +227,25 @@ static int check_tables(struct day *d, struct err *err)
 			       "select sql from sqlite_master where sql is not null and name not glob 'sqlite_*'", -1,
 			       &s, NULL) != SQLITE_OK)
 		return day_failed(d, err);
-	while ((r = day_step(d, s, err)) > 0)
-		if (!is_own_table((const char *)sqlite3_column_text(s, 0))) {
+	while ((r = day_step(d, s, err)) > 0) {
+		const char *sql = (const char *)sqlite3_column_text(s, 0);
+
+		if (!is_own_table(sql)) {
 			r = day_damaged(d, "its tables are not those of a store", err);
 			break;
 		}
+		d->has_totals |= strstr(sql, TOTAL_TABLE) != NULL;
+	}
 	sqlite3_finalize(s);
+	return r;
+}
+
+/* Files of the builds before there were totals lack their table. */
+static int add_table(struct day *d, struct err *err)
+{
+	int r = d->has_totals ? 0 : day_run(d, "create table " TOTAL_TABLE, err);
+
+	d->has_totals |= r == 0;
 	return r;
 }
 
@@ -236,25 +253,27 @@ static int check_tables(struct day *d, struct err *err)
 static int check_version(struct day *d, enum day_use use, struct err *err)
 {
 	int64_t application = 0, version = 0;
-	int r = pragma(d, "pragma application_id", &application, err);
+	int r = day_ask(d, "pragma application_id", &application, err);
 
-	if (r == 0)
-		r = pragma(d, "pragma user_version", &version, err);
+	if (r >= 0)
+		r = day_ask(d, "pragma user_version", &version, err);
 	if (r < 0)
 		return r;
 	if (application == DAY_APPLICATION_ID && version > DAY_VERSION)
 		return err_set(err, -EPROTONOSUPPORT, "version %lld of the store, but this jsampler knows only %d",
 			       (long long)version, DAY_VERSION);
-	if (application == DAY_APPLICATION_ID && version == DAY_VERSION)
-		return check_tables(d, err);
+	if (application == DAY_APPLICATION_ID && version == DAY_VERSION) {
+		r = check_tables(d, err);
+		return r == 0 && use != DAY_READS ? add_table(d, err) : r;
+	}
 	if (application || version)
 		return day_damaged(d, "it is not a file of a store", err);
 	if (use != DAY_ADDS)
 		return err_set(err, -ENOENT, "empty");
-	r = run(d, "begin", err);
+	r = day_run(d, "begin", err);
 	if (r == 0)
-		r = run(d, schema, err);
-	return r < 0 ? r : run(d, "commit", err);
+		r = day_run(d, schema, err);
+	return r < 0 ? r : day_run(d, "commit", err);
 }
 
 /*
@@ -286,8 +305,8 @@ static int open_to_read(struct day *d, const char *path, struct err *err)
 	int64_t ignored;
 
 	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) == SQLITE_OK &&
-	    sqlite3_busy_timeout(d->db, 2000) == SQLITE_OK && run(d, "begin", err) == 0 &&
-	    pragma(d, "pragma user_version", &ignored, err) == 0) {
+	    sqlite3_busy_timeout(d->db, 2000) == SQLITE_OK && day_run(d, "begin", err) == 0 &&
+	    day_ask(d, "pragma user_version", &ignored, err) >= 0) {
 		d->begun = true;
 		return 0;
 	}
@@ -296,19 +315,22 @@ static int open_to_read(struct day *d, const char *path, struct err *err)
 	if (open_unwritable(path, &d->db) != SQLITE_OK)
 		return day_failed(d, err);
 	d->begun = true;
-	return run(d, "begin", err);
+	return day_run(d, "begin", err);
 }
 
-static int open_to_write(struct day *d, const char *path, int create, struct err *err)
+/* Whoever rewrites can wait until the next time. */
+static int open_to_write(struct day *d, const char *path, enum day_use use, struct err *err)
 {
+	int create = use == DAY_ADDS ? SQLITE_OPEN_CREATE : 0;
+
 	if (sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | create, NULL) != SQLITE_OK)
 		return day_failed(d, err);
-	sqlite3_busy_timeout(d->db, 2000);
-	return run(d,
-		   "pragma page_size = 8192; pragma auto_vacuum = incremental; pragma journal_mode = wal;"
-		   "pragma synchronous = normal;"
-		   "pragma wal_autocheckpoint = " CHECKPOINT_PAGES "; pragma cache_size = -512;",
-		   err);
+	sqlite3_busy_timeout(d->db, use == DAY_ADDS ? 2000 : 0);
+	return day_run(d,
+		       "pragma page_size = 8192; pragma auto_vacuum = incremental; pragma journal_mode = wal;"
+		       "pragma synchronous = normal;"
+		       "pragma wal_autocheckpoint = " CHECKPOINT_PAGES "; pragma cache_size = -512;",
+		       err);
 }
 
 static void day_close_at_exit(struct day **d)
@@ -317,13 +339,6 @@ static void day_close_at_exit(struct day **d)
 }
 
 static _Atomic uint64_t openings;
-
-static int open_file(struct day *d, const char *path, enum day_use use, struct err *err)
-{
-	if (use == DAY_READS)
-		return open_to_read(d, path, err);
-	return open_to_write(d, path, use == DAY_ADDS ? SQLITE_OPEN_CREATE : 0, err);
-}
 
 int day_open(const char *dir, struct day_id id, enum day_use use, struct day **ret, struct err *err)
 {
@@ -338,10 +353,10 @@ int day_open(const char *dir, struct day_id id, enum day_use use, struct day **r
 		return no_memory(err);
 	d->id = id;
 	d->opening = atomic_fetch_add(&openings, 1);
-	r = open_file(d, path, use, err);
+	r = use == DAY_READS ? open_to_read(d, path, err) : open_to_write(d, path, use, err);
 	if (r == 0)
-		r = run(d, "pragma trusted_schema = off; pragma cell_size_check = on; pragma temp_store = memory;",
-			err);
+		r = day_run(d, "pragma trusted_schema = off; pragma cell_size_check = on; pragma temp_store = memory;",
+			    err);
 	if (r == 0)
 		r = check_version(d, use, err);
 	if (r == 0 && use == DAY_ADDS)
@@ -364,207 +379,4 @@ void day_close(struct day *d)
 	if (d->rolled)
 		d->rolled_free(d->rolled);
 	free(d);
-}
-
-int day_begin(struct day *d, struct err *err)
-{
-	int r = d->begun ? 0 : run(d, "begin immediate", err);
-
-	d->begun = r == 0;
-	return r;
-}
-
-static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, const struct buf *plain, bool settled,
-			struct err *err)
-{
-	CLEANUP(buf_done) struct buf packed = {0};
-	sqlite3_stmt *s;
-
-	if (pack_add(d->pack, plain, settled, &packed) < 0)
-		return no_memory(err);
-	s = day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2);
-	if (!s || sqlite3_bind_blob64(s, 3, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
-		return day_failed(d, err);
-	return day_step(d, s, err);
-}
-
-int day_save(struct day *d, struct dictionary *dict, enum dictionary_table t, struct err *err)
-{
-	CLEANUP(buf_done) struct buf plain = {0};
-	uint32_t first;
-	int r;
-
-	if (!dictionary_save(dict, t, &first, &plain))
-		return 0;
-	r = save_segment(d, t, first, &plain, dict->settled[t] > first, err);
-	return r < 0 ? r : 1;
-}
-
-static int save_all(struct day *d, struct err *err)
-{
-	int r = 0;
-
-	for (enum dictionary_table t = 0; r == 0 && d->dict && t < DICT_TABLES; t++)
-		while ((r = day_save(d, d->dict, t, err)) > 0)
-			;
-	return r;
-}
-
-static void age(struct day *d)
-{
-	int64_t age = d->last_at / day_steps[d->id.step].remembered_s;
-
-	if (age <= d->age)
-		return;
-	if (d->age)
-		dictionary_age(d->dict);
-	d->age = age;
-}
-
-int day_commit(struct day *d, struct err *err)
-{
-	int r = save_all(d, err);
-
-	if (r == 0 && d->begun)
-		r = run(d, "commit", err);
-	if (r == 0)
-		d->begun = false;
-	if (r == 0 && d->dict) {
-		dictionary_forget(d->dict);
-		age(d);
-	}
-	pack_rest(d->pack);
-	return r;
-}
-
-int day_set_label(struct day *d, int64_t target, const char *key, const char *value, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(d, DAY_SET_LABEL, &target, 1);
-
-	if (!s || sqlite3_bind_text(s, 2, key, -1, SQLITE_TRANSIENT) != SQLITE_OK ||
-	    sqlite3_bind_text(s, 3, value, -1, SQLITE_TRANSIENT) != SQLITE_OK)
-		return day_failed(d, err);
-	return day_step(d, s, err);
-}
-
-static int add_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err)
-{
-	sqlite3_stmt *s =
-		day_statement(d, DAY_ADD_TARGET, (int64_t[]){t->pid, (int64_t)t->start_ticks, (int64_t)t->since_ns}, 3);
-	int r;
-
-	if (!s || sqlite3_bind_text(s, 4, t->boot_id, -1, SQLITE_STATIC) != SQLITE_OK)
-		return day_failed(d, err);
-	r = day_step(d, s, err);
-	*ret = sqlite3_last_insert_rowid(d->db);
-	for (size_t i = 0; r == 0 && i < t->n_labels; i++)
-		r = day_set_label(d, *ret, t->labels[i].key, t->labels[i].value, err);
-	return r;
-}
-
-int day_target(struct day *d, const struct store_target *t, int64_t *ret, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(d, DAY_FIND_TARGET, (int64_t[]){t->pid, (int64_t)t->start_ticks}, 2);
-	int r;
-
-	if (!s || sqlite3_bind_text(s, 3, t->boot_id, -1, SQLITE_STATIC) != SQLITE_OK)
-		return day_failed(d, err);
-	r = day_step(d, s, err);
-	if (r == 0)
-		return add_target(d, t, ret, err);
-	if (r < 0)
-		return r;
-	*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return 0;
-}
-
-int day_unpack(struct day *d, sqlite3_stmt *s, int column, size_t max, struct buf *ret)
-{
-	size_t before = ret->len;
-	int r = pack_extract(d->pack, sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column), max,
-			     ret);
-
-	d->unpacked += ret->len - before;
-	return r;
-}
-
-int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
-{
-	CLEANUP(buf_done) struct buf plain = {0};
-	int r = day_unpack(d, s, column, DAY_BUCKET_MAX, &plain);
-
-	if (r == 0)
-		r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),
-				dictionary_count(d->dict, DICT_LABELS));
-	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "samples", err) : 0;
-}
-
-int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(d, DAY_FIND_BUCKET, (int64_t[]){at, target, event}, 3);
-	int r = day_step(d, s, err);
-
-	if (r > 0) {
-		r = day_row_bucket(d, s, 0, b, err);
-		sqlite3_reset(s);
-	}
-	return r;
-}
-
-/* column: of the statement's values, the one for the bucket. */
-static int write_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
-{
-	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
-
-	bucket_write(b, &plain);
-	if (pack_add(d->pack, &plain, false, &packed) < 0)
-		return no_memory(err);
-	if (!s || sqlite3_bind_blob64(s, column, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
-		return day_failed(d, err);
-	return day_step(d, s, err);
-}
-
-static int delete_totals(struct day *d, struct err *err)
-{
-	int r = d->totals_gone ? 0 : run(d, "delete from total", err);
-
-	d->totals_gone |= r == 0;
-	return r;
-}
-
-int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err)
-{
-	int r = delete_totals(d, err);
-
-	d->last_at = at;
-	return r < 0 ? r :
-		       write_bucket(d, day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3), 4, b, err);
-}
-
-int day_replace_bucket(struct day *d, int64_t row, struct bucket *b, struct err *err)
-{
-	return write_bucket(d, day_statement(d, DAY_REPLACE_BUCKET, &row, 1), 2, b, err);
-}
-
-int day_put_total(struct day *d, int64_t target, int64_t event, int64_t first_s, int64_t last_s, struct bucket *b,
-		  struct err *err)
-{
-	return write_bucket(d, day_statement(d, DAY_PUT_TOTAL, (int64_t[]){target, event, first_s, last_s}, 4), 5, b,
-			    err);
-}
-
-int day_shrink(struct day *d, unsigned n, struct err *err)
-{
-	char text[48];
-	int64_t before = 0, after = 0;
-	int r;
-
-	snprintf(text, sizeof(text), "pragma incremental_vacuum(%u)", n);
-	r = pragma(d, "pragma freelist_count", &before, err);
-	if (r == 0 && before)
-		r = run(d, text, err);
-	if (r == 0 && before)
-		r = pragma(d, "pragma freelist_count", &after, err);
-	return r < 0 ? r : after && after < before;
 }

@@ -93,6 +93,7 @@ struct day {
 	bool begun; /* a transaction is open */
 	uint64_t unpacked; /* bytes of names and buckets, which most of reading costs */
 	bool spoilt; /* damaged: the file should be set aside */
+	bool has_totals; /* there is a table for them */
 	bool totals_gone; /* DAY_ADDS: they were deleted */
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 	struct rolled *rolled; /* of a writer, numbers in the file of the wider step (store_roll.h); NULL: none yet */
@@ -123,6 +124,10 @@ int day_save(struct day *d, struct dictionary *dict, enum dictionary_table t, st
 sqlite3_stmt *day_statement(struct day *d, enum day_sql sql, const int64_t *values, int n);
 /* 1: a row, 0: the end, or -errno. */
 int day_step(struct day *d, sqlite3_stmt *s, struct err *err);
+/* Any statement, or several. */
+int day_run(struct day *d, const char *sql, struct err *err);
+/* *ret: the first column of the first row, or 0. 1: there is one, 0: there is none. */
+int day_ask(struct day *d, const char *sql, int64_t *ret, struct err *err);
 /* The error of the last call as -errno; *err names the file. */
 int day_failed(struct day *d, struct err *err);
 int day_damaged(struct day *d, const char *what, struct err *err); /* -EBADMSG */
@@ -141,13 +146,20 @@ int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b,
 /* Replaces the one with that row number. */
 int day_replace_bucket(struct day *d, int64_t row, struct bucket *b, struct err *err);
 /*
- * Adds or replaces the sum of all buckets of a target and event, the first of which begins at first_s, while the last one
- * ends at last_s. As soon as a bucket is added to the file, all totals are deleted.
+ * Adds or replaces the sum of all buckets of a target and event. As soon as a bucket is added to the file, all totals are
+ * deleted.
  */
-int day_put_total(struct day *d, int64_t target, int64_t event, int64_t first_s, int64_t last_s, struct bucket *b,
+struct day_total {
+	int64_t first_s, last_s; /* when the first bucket begins, and the last one ends */
+	uint64_t period; /* of the last one */
+	uint32_t below; /* its nodes have this number or a higher one */
+};
+int day_put_total(struct day *d, int64_t target, int64_t event, const struct day_total *t, struct bucket *b,
 		  struct err *err);
 /* Gives the space of up to n free pages back to the file system. 1: there may be more. */
 int day_shrink(struct day *d, unsigned n, struct err *err);
+/* Copies the log to the file, and empties it. 1: not now, since a reader needs it. */
+int day_cut(struct day *d, struct err *err);
 /* Replaces the bucket of (at, target, event). */
 int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 

@@ -20,6 +20,7 @@ struct bucket_walk {
 	void *ctx;
 	struct buf plain; /* of the last bucket */
 	bool *done; /* targets whose totals were passed on; NULL: none */
+	bool all_done;
 };
 
 /* 1: it has the name that is wanted. */
@@ -68,18 +69,20 @@ static int pass_on(struct bucket_walk *w, int64_t id, struct day_bucket *b, stru
 
 /* --- totals --- */
 
-/* Those of one target. 1: it has some. */
+/* Those of one target, if it has some. */
 static int pass_totals(struct bucket_walk *w, size_t target, struct err *err)
 {
 	sqlite3_stmt *s = day_statement(w->day, DAY_TOTALS, &w->range->targets->v[target], 1);
-	bool any = false;
 	int r;
 
 	while ((r = day_step(w->day, s, err)) > 0) {
-		struct day_bucket b = {
-			.at = sqlite3_column_int64(s, 1), .end_s = sqlite3_column_int64(s, 2), .target = target};
+		struct day_bucket b = {.at = sqlite3_column_int64(s, 1),
+				       .end_s = sqlite3_column_int64(s, 2),
+				       .target = target,
+				       .is_total = true,
+				       .period = (uint64_t)sqlite3_column_int64(s, 4)};
 
-		any = true;
+		w->done[target] = true;
 		r = check_event(w, sqlite3_column_int64(s, 0), &b, err);
 		if (r > 0)
 			r = pass_column(w, s, 3, &b, err);
@@ -88,13 +91,12 @@ static int pass_totals(struct bucket_walk *w, size_t target, struct err *err)
 	}
 	if (s)
 		sqlite3_reset(s);
-	return r != 0 ? r : any;
+	return r;
 }
 
-/* Marks targets that have totals. 1: all have. */
 static int pass_all_totals(struct bucket_walk *w, struct err *err)
 {
-	size_t n = w->range->targets->n, have = 0;
+	size_t n = w->range->targets->n;
 	int r = 0;
 
 	w->done = calloc(n + 1, sizeof(*w->done));
@@ -102,11 +104,9 @@ static int pass_all_totals(struct bucket_walk *w, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = pass_totals(w, i, err);
-		w->done[i] = r > 0;
-		have += r > 0;
-		r = r > 0 ? 0 : r;
+		w->all_done = r == 0 && (i == 0 || w->all_done) && w->done[i];
 	}
-	return r < 0 ? r : have == n;
+	return r;
 }
 
 static bool is_whole_day(const struct bucket_walk *w)
@@ -149,9 +149,10 @@ int day_each_bucket(struct day *d, const struct day_range *range, struct excerpt
 		    struct err *err)
 {
 	struct bucket_walk w = {.day = d, .range = range, .names = names, .fn = fn, .ctx = ctx};
-	int r = range->totals && is_whole_day(&w) ? pass_all_totals(&w, err) : 0;
+	int r = range->totals && d->has_totals && is_whole_day(&w) ? pass_all_totals(&w, err) : 0;
 
-	r = r == 0 ? pass_steps(&w, err) : r > 0 ? 0 : r;
+	if (r == 0 && !w.all_done)
+		r = pass_steps(&w, err);
 	buf_done(&w.plain);
 	free(w.done);
 	return r;

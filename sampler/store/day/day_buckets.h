@@ -21,6 +21,8 @@ struct day_range {
 
 struct day_bucket {
 	int64_t at, end_s; /* when its first step begins, and the last one ends */
+	bool is_total;
+	uint64_t period; /* of a total: that of its last step; 0: it varies */
 	size_t target; /* index into the range's targets */
 	uint32_t unit; /* of the event: string in the excerpt's dictionary */
 	const void *bytes; /* bucket_begin() */

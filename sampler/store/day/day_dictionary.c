@@ -53,13 +53,14 @@ static int load_segments(struct day *d, struct err *err)
 
 /* --- excerpts --- */
 
-int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
+int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, size_t max, struct buf *ret,
+		      struct err *err)
 {
 	sqlite3_stmt *s = day_statement(d, DAY_SEGMENT, (int64_t[]){t, first}, 2);
 	int r = day_step(d, s, err);
 
 	if (r > 0)
-		r = day_unpack(d, s, 0, SEGMENT_MAX, ret);
+		r = day_unpack(d, s, 0, max, ret);
 	else if (r == 0)
 		r = -EBADMSG;
 	if (s)
@@ -69,7 +70,7 @@ int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, st
 
 static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
 {
-	return day_fetch_segment(ctx, t, first, ret, err);
+	return day_fetch_segment(ctx, t, first, SEGMENT_MAX, ret, err);
 }
 
 int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err)

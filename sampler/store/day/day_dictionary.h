@@ -1,6 +1,7 @@
 #ifndef JS_STORE_DAY_DICTIONARY_H
 #define JS_STORE_DAY_DICTIONARY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/store/stacks/dictionary.h"
@@ -14,8 +15,9 @@ struct excerpt;
 int day_load(struct day *d, struct err *err);
 /* Prepares *e, zero-initialised but for `leaves`, for taking names from the file into `to`. excerpt_done() in any case. */
 int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err);
-/* Appends its plain bytes. -EBADMSG: it is not there, or damaged. */
-int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err);
+/* Appends its plain bytes. -EBADMSG: it is not there, damaged, or has more than `max`. */
+int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, size_t max, struct buf *ret,
+		      struct err *err);
 /* Sets *err for what a function of excerpt.h has failed with, and returns that. */
 int day_dictionary_failed(struct day *d, int r, struct err *err);
 

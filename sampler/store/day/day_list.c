@@ -107,7 +107,7 @@ static int add_bucket(struct listing *g, const struct day_bucket *b, struct stor
 		row->first_s = at;
 	if (end > row->last_s) {
 		row->last_s = end;
-		row->period = reader.period;
+		row->period = b->is_total ? b->period : reader.period;
 	}
 	while ((r = bucket_next(&reader, &c)) > 0) {
 		row->samples += c.count;

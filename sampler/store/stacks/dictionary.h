@@ -97,9 +97,12 @@ static inline bool dictionary_follows(const struct dictionary *d, const uint32_t
 {
 	const struct dictionary_rows *r = &d->rows[DICT_NODES];
 	uint32_t next = row[0] - d->forgotten_nodes + 1;
-	const uint32_t *v = r->v + (size_t)next * DICT_COLUMNS;
+	const uint32_t *v;
 
-	return row[0] && next < r->n && v[0] == row[0] && v[1] == row[1] && v[2] == row[2];
+	if (!row[0] || next >= r->n)
+		return false;
+	v = r->v + (size_t)next * DICT_COLUMNS;
+	return v[0] == row[0] && v[1] == row[1] && v[2] == row[2];
 }
 
 /*

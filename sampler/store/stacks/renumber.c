@@ -117,6 +117,9 @@ static int keep_rows(struct renumber *r, struct renumber_segment *s, uint32_t fr
 	size_t n = s->n - from, size = n * DICT_COLUMNS * sizeof(*s->rows);
 	uint32_t before = 0;
 
+	r->taken += n;
+	if (r->taken > r->max)
+		return -E2BIG;
 	s->rows = malloc(size + 1);
 	s->numbers = calloc(n + 1, sizeof(*s->numbers));
 	s->before = calloc(words(s), sizeof(*s->before));

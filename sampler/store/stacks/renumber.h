@@ -30,8 +30,10 @@ struct renumber {
 	struct dictionary *to; /* borrowed */
 	renumber_fetch_fn *fetch;
 	void *ctx;
+	size_t max; /* nodes that are taken */
 	VEC(struct renumber_segment) segments;
 	size_t made; /* steps of renumber_some() */
+	size_t taken; /* nodes, so far */
 	struct buf plain; /* of one segment */
 	uint32_t *rows; /* of one segment; room for rows_cap */
 	size_t rows_cap;
@@ -49,7 +51,7 @@ void renumber_done(struct renumber *r);
 int renumber_segment(struct renumber *r, int64_t first, uint32_t n);
 /* *ret_new: it was not wanted yet. */
 int renumber_want(struct renumber *r, uint32_t node, bool *ret_new);
-/* Takes what is wanted, in pieces of one segment each. 1: there is more to do. */
+/* Takes what is wanted, in pieces of one segment each. 1: there is more to do. -E2BIG: it is more than `max`. */
 int renumber_some(struct renumber *r, struct err *err);
 /* After that, the new number of one that was wanted; 0: it was not. */
 uint32_t renumber_id(const struct renumber *r, uint32_t node);

@@ -160,6 +160,35 @@ static void count_read_once(void **state)
 	assert_int_equal(w->count_reads, 2);
 }
 
+/* Nothing is known of a new method that the count could confirm, so it is read when the walk begins, and after the method. */
+static void count_read_for_new_method(void **state)
+{
+	struct world *w = *state;
+
+	w->mem->exact = false;
+	w->count_reads = 0;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	assert_int_equal(w->count_reads, 2);
+}
+
+/* What follows a ConstMethod's fields is read with them. */
+static void bytecodes_read_at_once(void **state)
+{
+	struct world *w = *state;
+	unsigned recorded;
+
+	recorded = w->reads;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	recorded = w->reads - recorded;
+	tear_down(state);
+	assert_int_equal(set_up_25(state), 0);
+	w = *state;
+	w->mem->exact = false;
+	w->reads = 0;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	assert_true(w->reads < recorded);
+}
+
 /* Another compilation of the same methods comes to the same place; how much is read to see it. */
 static unsigned compiled_again(struct world *w, int32_t compile_id)
 {
@@ -423,6 +452,8 @@ int main(void)
 		ALL(known_methods),
 		ALL(known_methods_unread),
 		ALL(known_methods_after_redefinition),
+		ALL(count_read_for_new_method),
+		cmocka_unit_test_setup_teardown(bytecodes_read_at_once, set_up_25, tear_down),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

@@ -304,13 +304,20 @@ static bool may_skip(const struct jvm *jvm)
 	return jvm->moment.sample_ns && !jvm->mem->exact;
 }
 
+static bool any_known(const struct method_table *table, const uint64_t *addrs, size_t n)
+{
+	while (n && !u64map_get(&table->methods.ids, addrs[n - 1]))
+		n--;
+	return n;
+}
+
 /* Looks up what needs no reading, and moves the rest's positions to the front of `left`. Returns their number. */
 static size_t find_all_unread(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret,
 			      uint32_t *left)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	size_t rest = 0;
-	bool skip = may_skip(table->jvm);
+	bool skip = may_skip(table->jvm) && any_known(table, addrs, n);
 
 	if (skip) {
 		unloads_poll(table->jvm, &table->unloads);

@@ -59,15 +59,25 @@ static void step_method(struct batch *b, struct method_read *m)
 
 static void step_const_method(struct batch *b, struct method_read *m)
 {
-	const struct hs_layout *l = &b->table->jvm->l;
+	const struct jvm *jvm = b->table->jvm;
 
-	m->const_method = bytes_get((struct bytes){m->method, method_span(l)}, l->method_const);
+	m->const_method = bytes_get((struct bytes){m->method, method_span(&jvm->l)}, jvm->l.method_const);
 	m->bad = !object_ok(m->const_method);
-	if (!m->bad)
-		batch_add(b, m->const_method, m->header, l->size.const_method, &m->bad);
+	m->header_len = jvm->mem->exact ? 0 : HEADER_GUESS;
+	if (!m->bad && m->header_len)
+		batch_add(b, m->const_method, m->header, m->header_len, &m->header_bad);
 }
 
-/* Plans to read the bytecodes and, if the size of the ConstMethod is known, the line table after them. */
+/* Nothing may be mapped after it, and a recording has what was needed. */
+static void step_header(struct batch *b, struct method_read *m)
+{
+	if (m->header_len && !m->header_bad)
+		return;
+	m->header_len = (uint32_t)b->table->jvm->l.size.const_method;
+	batch_add(b, m->const_method, m->header, m->header_len, &m->bad);
+}
+
+/* The bytecodes and, if the size of the ConstMethod is known, the line table after them: plans to read what `header` lacks. */
 static void tail_plan(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
@@ -81,7 +91,9 @@ static void tail_plan(struct batch *b, struct method_read *m)
 									     m->code_size + METHOD_BYTES_MAX;
 	m->tail = m->tail_len ? malloc(m->tail_len) : NULL;
 	m->tail_bad = !m->tail;
-	if (m->tail)
+	if (m->tail && head + m->tail_len <= m->header_len)
+		memcpy(m->tail, m->header + head, m->tail_len);
+	else if (m->tail)
 		batch_add(b, m->const_method + head, m->tail, m->tail_len, &m->tail_bad);
 }
 
@@ -192,7 +204,7 @@ static bool unchanged(const struct method_read *m)
 void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
-		step_method, step_const_method, step_pool, step_names, step_source_index, step_class, step_again,
+		step_method,	   step_const_method, step_header, step_pool, step_names, step_source_index, step_class, step_again,
 	};
 	struct batch b = {.table = table};
 

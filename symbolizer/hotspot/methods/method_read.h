@@ -9,6 +9,7 @@
  */
 enum {
 	SYMBOL_GUESS = 136, /* bytes of a symbol to read before its length is known */
+	HEADER_GUESS = 512, /* of a ConstMethod: few have more bytecodes and data after them */
 	METHOD_SPAN_MAX = 256,
 	POOL_SPAN_MAX = 512,
 	READ_GROUP = 64, /* methods in a batch */
@@ -33,10 +34,12 @@ struct method_read {
 	bool name_is_long[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
 	uint32_t source_index;
 	uint8_t *tail; /* bytecodes and the data after them; free it with method_read_done() */
+	uint32_t header_len; /* of `header`: that of the fields, or more */
+	bool header_bad; /* HEADER_GUESS was too long */
 	uint32_t code_size, tail_len;
 	bool tail_bad;
 	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end */
-	uint8_t method[METHOD_SPAN_MAX], header[CONST_METHOD_MAX], cp[POOL_SPAN_MAX];
+	uint8_t method[METHOD_SPAN_MAX], header[HEADER_GUESS], cp[POOL_SPAN_MAX];
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };
 

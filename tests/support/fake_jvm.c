@@ -315,7 +315,7 @@ static uint64_t java_symbol(struct fake_jvm *j, const char *s)
 	return a;
 }
 
-enum { CM = 72, K_SUPER = 24, K_NAME = 40, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
+enum { CM = 72, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
 
 static void method_tables(struct fake_jvm *j)
 {
@@ -324,7 +324,7 @@ static void method_tables(struct fake_jvm *j)
 	type(j, "AccessFlags", NULL, 2);
 	type(j, "ConstMethod", NULL, CM);
 	type(j, "ConstantPool", NULL, FAKE_POOL);
-	field(j, "ConstMethod", "::_constants", "ConstantPool*", 16);
+	field(j, "ConstMethod", "::_constants", "ConstantPool*", FAKE_CONST_POOL);
 	field(j, "ConstMethod", j->major >= 21 ? "::_flags._flags" : "::_flags", j->major >= 21 ? "u4" : "u2", 28);
 	field(j, "ConstMethod", "::_code_size", "u2", 40);
 	field(j, "ConstMethod", "::_name_index", "u2", 46);
@@ -338,8 +338,8 @@ static void method_tables(struct fake_jvm *j)
 		field(j, "ConstantPool", "::_source_file_name_index", "u2", P_SOURCE);
 	else
 		field(j, "InstanceKlass", "::_source_file_name_index", "u2", K_SOURCE);
-	field(j, "Klass", "::_name", "Symbol*", K_NAME);
-	field(j, "Klass", "::_super", "Klass*", K_SUPER);
+	field(j, "Klass", "::_name", "Symbol*", FAKE_KLASS_NAME);
+	field(j, "Klass", "::_super", "Klass*", FAKE_KLASS_SUPER);
 	field(j, "Klass", "::_class_loader_data", "ClassLoaderData*", FAKE_KLASS_LOADER);
 	field(j, "ClassLoaderData", "::_class_loader", "OopHandle", 8);
 	field(j, "Symbol", "::_length", "u2", 6);
@@ -353,7 +353,7 @@ static uint64_t class_object(struct fake_jvm *j)
 	uint64_t klass = take(j, 64);
 
 	j->boot_loader = take(j, 64);
-	put64(j, klass + K_NAME, java_symbol(j, "java/lang/Object"));
+	put64(j, klass + FAKE_KLASS_NAME, java_symbol(j, "java/lang/Object"));
 	put64(j, klass + FAKE_KLASS_LOADER, j->boot_loader);
 	return klass;
 }
@@ -367,7 +367,7 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 
 	put64(j, m + FAKE_METHOD_CONST, cm);
 	put16(j, m + 36, flags);
-	put64(j, cm + 16, pool);
+	put64(j, cm + FAKE_CONST_POOL, pool);
 	put32(j, cm + 28, 4);
 	put16(j, cm + 40, 10);
 	put16(j, cm + 46, 1);
@@ -386,8 +386,8 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 	put64(j, pool + FAKE_POOL + 8, java_symbol(j, name) | 1);
 	put64(j, pool + FAKE_POOL + 16, java_symbol(j, sig));
 	put64(j, pool + FAKE_POOL + 24, java_symbol(j, "Fake.java"));
-	put64(j, klass + K_NAME, java_symbol(j, "pkg/Fake"));
-	put64(j, klass + K_SUPER, class_object(j));
+	put64(j, klass + FAKE_KLASS_NAME, java_symbol(j, "pkg/Fake"));
+	put64(j, klass + FAKE_KLASS_SUPER, class_object(j));
 	put64(j, klass + FAKE_KLASS_LOADER, take(j, 64));
 	j->klass = klass;
 	return m;

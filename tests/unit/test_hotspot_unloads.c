@@ -86,6 +86,13 @@ static void unload(struct world *w)
 	fake_jvm_poke(&w->j, w->j.unloads, &w->unloaded, sizeof(w->unloaded));
 }
 
+static void redefine(struct world *w)
+{
+	const uint64_t once = 1;
+
+	fake_jvm_poke(&w->j, w->j.redefinitions, &once, sizeof(once));
+}
+
 /* A walk of a sample of that time, now. */
 static void walk(struct world *w, uint64_t sample_ns)
 {
@@ -240,15 +247,88 @@ static void known_methods_unread(void **state)
 static void known_methods_after_redefinition(void **state)
 {
 	struct world *w = *state;
-	const uint64_t once = 1;
 	unsigned unread;
 
 	code_of(w, clock_monotonic_ns());
 	w->mem->exact = false;
 	unread = compiled_again(w, 1001);
-	fake_jvm_poke(&w->j, w->j.redefinitions, &once, sizeof(once));
+	redefine(w);
 	assert_true(unread + 2 <= compiled_again(w, 1002));
 	assert_true(unread + 2 <= compiled_again(w, 1003));
+}
+
+/* Makes `outer` a method of the class of `inner`, with the same name and signature. */
+static void make_sibling(struct world *w)
+{
+	uint64_t from, to, pool;
+
+	assert_true(mem_read_u64(w->j.mem, w->j.inner + FAKE_METHOD_CONST, &from));
+	assert_true(mem_read_u64(w->j.mem, w->j.outer + FAKE_METHOD_CONST, &to));
+	assert_true(mem_read_u64(w->j.mem, from + FAKE_CONST_POOL, &pool));
+	fake_jvm_poke(&w->j, to + FAKE_CONST_POOL, &pool, sizeof(pool));
+}
+
+/* Reads `outer`, and how much that takes. */
+static unsigned read_outer(struct world *w)
+{
+	unsigned before = w->reads;
+	const struct hs_method *m = hs_method(w->hs, hs_method_find(w->hs, w->j.outer));
+
+	assert_non_null(m);
+	assert_string_equal(m->class_name, "pkg/Fake");
+	assert_string_equal(m->name, "inner");
+	assert_string_equal(m->signature, "()Ljava/lang/String;");
+	assert_string_equal(m->source_file, "Fake.java");
+	assert_non_null(m->bytecodes);
+	return w->reads - before;
+}
+
+static unsigned read_sibling(struct world *w, void (*meanwhile)(struct world *))
+{
+	make_sibling(w);
+	w->mem->exact = false;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	walk(w, UINT64_MAX); /* of a sample that nothing precedes */
+	if (meanwhile)
+		meanwhile(w);
+	return read_outer(w);
+}
+
+/* Another method of a class that is known takes fewer reads, unless classes were unloaded or redefined. */
+static void sibling(void **state)
+{
+	static void (*const meanwhile[])(struct world *) = {NULL, unload, redefine};
+	int major = ((struct world *)*state)->j.major;
+	unsigned n[3];
+
+	for (int i = 0; i < 3; i++) {
+		n[i] = read_sibling(*state, meanwhile[i]);
+		assert_true(hotspot_walk_end(((struct world *)*state)->hs) || i);
+		tear_down(state);
+		assert_int_equal(set_up(state, major, NULL), 0);
+	}
+	assert_true(n[0] + 5 <= n[1]);
+	assert_true(n[0] + 5 <= n[2]);
+}
+
+/* Another class has come to the same address: the count tells so, if only after the method was read. */
+static void sibling_of_another_class(void **state)
+{
+	struct world *w = *state;
+	uint64_t object, name;
+	const struct hs_method *m;
+
+	make_sibling(w);
+	w->mem->exact = false;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	walk(w, UINT64_MAX);
+	assert_true(mem_read_u64(w->j.mem, w->j.klass + FAKE_KLASS_SUPER, &object));
+	assert_true(mem_read_u64(w->j.mem, object + FAKE_KLASS_NAME, &name));
+	fake_jvm_poke(&w->j, w->j.klass + FAKE_KLASS_NAME, &name, sizeof(name));
+	unload(w);
+	m = hs_method(w->hs, hs_method_find(w->hs, w->j.outer));
+	assert_non_null(m);
+	assert_string_equal(m->class_name, "java/lang/Object");
 }
 
 /* The count moves while they are read. */
@@ -454,6 +534,8 @@ int main(void)
 		ALL(known_methods_after_redefinition),
 		ALL(count_read_for_new_method),
 		cmocka_unit_test_setup_teardown(bytecodes_read_at_once, set_up_25, tear_down),
+		ALL(sibling),
+		ALL(sibling_of_another_class),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

@@ -24,6 +24,8 @@ static const char *symbol_text(struct method_table *table, const struct method_r
 	size_t len = 0, size = sizeof(small);
 	long n;
 
+	if (m->text[s])
+		return m->text[s];
 	if (m->symbol[s] == 0)
 		return NULL;
 	if (m->name_is_long[s] || !symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) ||
@@ -133,6 +135,12 @@ static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct
 	struct bytes t;
 	size_t len;
 
+	if (m->like) {
+		e->tail_addr = m->like->tail_addr;
+		e->tail_hash = m->like->tail_hash;
+		e->tail_len = m->like->tail_len;
+		return;
+	}
 	if (!symbol_decode(jvm, (struct bytes){m->guess[CLASS], SYMBOL_GUESS}, &t, &len) || !len)
 		return;
 	e->tail_len = (uint8_t)(len < CLASS_TAIL_MAX ? len : CLASS_TAIL_MAX);
@@ -180,13 +188,17 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
+		.pool = m->pool,
+		.pool_length = (uint16_t)m->pool_length,
 		.unloads = unloads,
-		.added_ns = clock_monotonic_ns(),
+		.added_ns = table->read_ns,
 	};
 	class_tail_note(table->jvm, m, &e);
 	id = method_entry_add(table, &e, 0);
-	if (id)
-		u64map_put(&table->methods.ids, m->addr, id);
+	if (!id)
+		return 0;
+	u64map_put(&table->methods.ids, m->addr, id);
+	method_known_add(table, id, (uint64_t[]){m->symbol[NAME], m->symbol[SIGNATURE], m->symbol[SOURCE]});
 	return id;
 }
 
@@ -226,6 +238,12 @@ static uint32_t method_take_fresh(struct method_table *table, const struct metho
 	return id;
 }
 
+static void read_all(struct method_table *table, struct method_read *m, size_t n)
+{
+	methods_read(table, m, n);
+	table->read_ns = clock_monotonic_ns();
+}
+
 static uint32_t method_take(struct method_table *table, struct method_read *m, uint64_t unloads)
 {
 	uint64_t addr = m->addr;
@@ -241,38 +259,67 @@ static uint32_t method_take(struct method_table *table, struct method_read *m, u
 	table->methods.replaced++;
 	method_drop(table, m->candidate);
 	method_read_done(m);
-	*m = (struct method_read){.addr = addr, .fresh = true};
-	methods_read(table, m, 1);
+	*m = (struct method_read){.addr = addr, .fresh = true, .alone = true};
+	read_all(table, m, 1);
 	return method_take_fresh(table, m, unloads);
 }
 
-/* A class may have been unloaded since the count of them was last read. */
-static void confirm_known(struct method_table *table, struct method_read *m, size_t n)
+static void read_again(struct method_table *table, struct method_read *m)
+{
+	uint64_t addr = m->addr;
+
+	method_read_done(m);
+	*m = (struct method_read){.addr = addr, .whole = true, .alone = true};
+	read_all(table, m, 1);
+}
+
+/* What the JVM has counted, as far as that was read. */
+struct counts {
+	uint64_t unloads, redefinitions;
+};
+
+static struct counts counts_seen(const struct method_table *table)
+{
+	return (struct counts){table->unloads.seen.count, table->redefinitions.seen.count};
+}
+
+/* Do they differ from those before? They are read, unless they were at or after since_ns. */
+static bool counts_moved(struct method_table *table, struct counts before, uint64_t since_ns)
+{
+	struct counts now;
+
+	if (table->unloads.seen.polled_ns < since_ns)
+		unloads_poll(table->jvm, &table->unloads);
+	if (table->redefinitions.seen.polled_ns < since_ns)
+		redefinitions_poll(table->jvm, &table->redefinitions);
+	now = counts_seen(table);
+	return now.unloads != before.unloads || now.redefinitions != before.redefinitions;
+}
+
+/* Since the JVM's counts were last read, a class may have been unloaded or redefined. */
+static void confirm_known(struct method_table *table, struct method_read *m, size_t n, struct counts before)
 {
 	size_t i = 0;
 
-	while (i < n && !m[i].known)
+	while (i < n && !m[i].known && !m[i].helped)
 		i++;
-	if (i == n)
+	if (i == n || !counts_moved(table, before, table->read_ns))
 		return;
-	unloads_poll(table->jvm, &table->unloads);
-	for (; i < n; i++) {
-		if (!m[i].known || method_is_recent(table, method_entry(table, m[i].candidate)))
-			continue;
-		m[i] = (struct method_read){.addr = m[i].addr, .whole = true};
-		methods_read(table, &m[i], 1);
-	}
+	for (; i < n; i++)
+		if (m[i].helped || (m[i].known && !method_is_recent(table, method_entry(table, m[i].candidate))))
+			read_again(table, &m[i]);
 }
 
 /* Interns a group of at most READ_GROUP methods. */
 static void group_intern(struct method_table *table, struct method_read *m, size_t n, uint32_t *ret)
 {
-	uint64_t unloads = table->unloads.seen.count, now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns();
+	struct counts before = counts_seen(table);
 
-	methods_read(table, m, n);
-	confirm_known(table, m, n);
+	read_all(table, m, n);
+	confirm_known(table, m, n, before);
 	for (size_t i = 0; i < n; i++) {
-		ret[i] = method_take(table, &m[i], unloads);
+		ret[i] = method_take(table, &m[i], before.unloads);
 		if (ret[i])
 			method_entry(table, ret[i])->confirmed_ns = now_ns;
 		method_read_done(&m[i]);
@@ -304,25 +351,17 @@ static bool may_skip(const struct jvm *jvm)
 	return jvm->moment.sample_ns && !jvm->mem->exact;
 }
 
-static bool any_known(const struct method_table *table, const uint64_t *addrs, size_t n)
-{
-	while (n && !u64map_get(&table->methods.ids, addrs[n - 1]))
-		n--;
-	return n;
-}
-
-/* Looks up what needs no reading, and moves the rest's positions to the front of `left`. Returns their number. */
+/*
+ * Looks up what needs no reading, as far as the JVM's counts were read before, and moves the rest's positions to the
+ * front of `left`. Returns their number.
+ */
 static size_t find_all_unread(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret,
 			      uint32_t *left)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	size_t rest = 0;
-	bool skip = may_skip(table->jvm) && any_known(table, addrs, n);
+	bool skip = may_skip(table->jvm);
 
-	if (skip) {
-		unloads_poll(table->jvm, &table->unloads);
-		redefinitions_poll(table->jvm, &table->redefinitions);
-	}
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = skip ? find_unread(table, addrs[i], now_ns) : 0;
 		if (!ret[i])
@@ -331,18 +370,14 @@ static size_t find_all_unread(struct method_table *table, const uint64_t *addrs,
 	return rest;
 }
 
-int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
+/* Interns addrs[left[0]], ... in groups, in the memory of `m`. */
+static void intern_left(struct method_table *table, const uint64_t *addrs, const uint32_t *left, size_t n,
+			struct method_read *m, uint32_t *ret)
 {
-	size_t group = n < READ_GROUP ? n : READ_GROUP, rest;
-	struct method_read *m CLEANUP(free_at_exit) = calloc(group + 1, sizeof(*m));
-	uint32_t *left CLEANUP(free_at_exit) = calloc(n + 1, sizeof(*left));
 	uint32_t ids[READ_GROUP];
 
-	if (!m || !left)
-		return -ENOMEM;
-	rest = find_all_unread(table, addrs, n, ret, left);
-	for (size_t i = 0; i < rest; i += group) {
-		size_t k = rest - i < group ? rest - i : group;
+	for (size_t i = 0; i < n; i += READ_GROUP) {
+		size_t k = n - i < READ_GROUP ? n - i : READ_GROUP;
 
 		memset(m, 0, k * sizeof(*m));
 		for (size_t j = 0; j < k; j++)
@@ -351,6 +386,24 @@ int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, 
 		for (size_t j = 0; j < k; j++)
 			ret[left[i + j]] = ids[j];
 	}
+}
+
+int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
+{
+	struct method_read *m CLEANUP(free_at_exit) = malloc((n < READ_GROUP ? n + 1 : READ_GROUP) * sizeof(*m));
+	uint32_t *left CLEANUP(free_at_exit) = malloc((n + 1) * sizeof(*left));
+	struct counts before = counts_seen(table);
+	uint64_t start_ns = clock_monotonic_ns();
+	size_t rest;
+
+	if (!m || !left)
+		return -ENOMEM;
+	rest = find_all_unread(table, addrs, n, ret, left);
+	intern_left(table, addrs, left, rest, m, ret);
+	if (rest == n || !counts_moved(table, before, start_ns))
+		return 0;
+	rest = find_all_unread(table, addrs, n, ret, left);
+	intern_left(table, addrs, left, rest, m, ret);
 	return 0;
 }
 
@@ -373,7 +426,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 		id = 0;
 	if (id && id <= known)
 		return id;
-	if (!unloads_since_sample(table->jvm, &table->unloads, JVM_COUNT_NOW) ||
+	if (!unloads_since_sample(table->jvm, &table->unloads, table->read_ns) ||
 	    (id && unloads_never_affects(table->jvm, &table->unloads, method_entry(table, id)->holder)))
 		return id;
 	was = gone_method_find(table, method, method_get(table, id));
@@ -435,6 +488,7 @@ void method_table_done(struct method_table *table)
 	interned_done(&table->methods);
 	arena_done(&table->parts);
 	u64map_done(&table->redefinitions.classes);
+	method_known_done(&table->known);
 }
 
 void methods_forget_begin(struct method_table *table)

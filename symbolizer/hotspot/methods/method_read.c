@@ -118,48 +118,72 @@ static void step_pool(struct batch *b, struct method_read *m)
 		return;
 	if (!m->candidate)
 		tail_plan(b, m);
-	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
+	m->like = m->alone ? NULL : method_known_pool(b->table, m->pool);
+	if (!m->like)
+		batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8, &m->bad);
 }
 
-/* Constant pools of synthetic methods have only three entries, so every index is checked. */
-static bool pool_check(const struct jvm *jvm, struct method_read *m, uint64_t *ret_length)
+static void class_take(const struct jvm *jvm, struct method_read *m)
 {
 	const struct hs_layout *l = &jvm->l;
-	struct bytes h = method_read_header(jvm, m), cp = {m->cp, pool_span(l)};
-	uint64_t name = bytes_get(h, l->cm_name), signature = bytes_get(h, l->cm_signature);
-	uint64_t length = bytes_get(cp, l->cp_length);
+	struct bytes cp = {m->cp, pool_span(l)};
 
-	*ret_length = length;
-	m->holder = bytes_get(cp, l->cp_holder);
-	m->source_index = (uint32_t)bytes_get(cp, l->cp_source_file);
-	return length <= 65535 && name && name < length && signature && signature < length && object_ok(m->holder);
+	m->pool_length = m->like ? m->like->pool_length : (uint32_t)bytes_get(cp, l->cp_length);
+	m->holder = m->like ? m->like->holder : bytes_get(cp, l->cp_holder);
+	m->source_index = m->like ? 0 : (uint32_t)bytes_get(cp, l->cp_source_file);
+}
+
+/* Constant pools of synthetic methods have only three entries, so every index is checked. */
+static bool pool_check(const struct jvm *jvm, const struct method_read *m)
+{
+	struct bytes h = method_read_header(jvm, m);
+	uint64_t name = bytes_get(h, jvm->l.cm_name), signature = bytes_get(h, jvm->l.cm_signature);
+
+	return m->pool_length <= 65535 && name && name < m->pool_length && signature && signature < m->pool_length &&
+	       object_ok(m->holder);
 }
 
 /* A slot of the pool contains a Symbol* with a mark in its low bit. */
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
-	m->name_is_long[s] = !addr_ok(m->symbol[s]);
-	if (!m->name_is_long[s])
+	m->text[s] = s == CLASS || m->alone ? NULL : method_known_symbol(b->table, m->symbol[s]);
+	m->helped |= m->text[s] != NULL;
+	m->name_is_long[s] = !m->text[s] && !addr_ok(m->symbol[s]);
+	if (!m->text[s] && !m->name_is_long[s])
 		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->name_is_long[s]);
+}
+
+/* What is known of the class. */
+static void class_like(struct method_read *m)
+{
+	m->helped = true;
+	m->slot[CLASS] = m->symbol[CLASS] = m->like->class_symbol;
+	m->text[CLASS] = m->like->method.class_name;
+	m->slot[SOURCE] = m->symbol[SOURCE] = 0;
+	m->text[SOURCE] = m->like->method.source_file;
 }
 
 static void step_names(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
-	uint64_t length;
 
-	if (!pool_check(b->table->jvm, m, &length)) {
+	class_take(b->table->jvm, m);
+	if (!pool_check(b->table->jvm, m)) {
 		m->bad = true;
 		return;
 	}
 	symbol_plan(b, m, NAME);
 	symbol_plan(b, m, SIGNATURE);
+	if (m->like) {
+		class_like(m);
+		return;
+	}
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
 	m->slot[SOURCE] = 0;
-	if (l->cp_source_file.ok && m->source_index && m->source_index < length)
+	if (l->cp_source_file.ok && m->source_index && m->source_index < m->pool_length)
 		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
 			  &m->name_is_long[SOURCE]);
 	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
@@ -170,15 +194,17 @@ static void step_names(struct batch *b, struct method_read *m)
 static void step_source_index(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
-	uint64_t length = bytes_get((struct bytes){m->cp, pool_span(l)}, l->cp_length);
 
-	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index && m->source_index < length)
+	if (!m->like && !l->cp_source_file.ok && l->klass_source_file.ok && m->source_index &&
+	    m->source_index < m->pool_length)
 		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
 			  &m->name_is_long[SOURCE]);
 }
 
 static void step_class(struct batch *b, struct method_read *m)
 {
+	if (m->like)
+		return;
 	symbol_plan(b, m, CLASS);
 	symbol_plan(b, m, SOURCE);
 }
@@ -190,9 +216,13 @@ static void step_again(struct batch *b, struct method_read *m)
 	struct bytes h = method_read_header(b->table->jvm, m);
 
 	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
+	m->again[AGAIN_HOLDER] = m->holder;
+	m->again[AGAIN_CLASS] = m->slot[CLASS];
+	if (m->like)
+		return;
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
 	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
-	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
 }
 
 static bool unchanged(const struct method_read *m)

@@ -26,10 +26,15 @@ struct method_read {
 		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
 	bool whole; /* in: read the names of a candidate in any case */
+	bool alone; /* in: find nothing in what is known of other methods */
 	bool known; /* out: the candidate's class has not been unloaded since it was read, as far as the JVM's count was
 		     * read before: nothing more was read */
 	bool bad; /* out: it is not a method */
+	bool helped; /* out: some of it is known from other methods, as far as the JVM's counts were read before */
+	const struct method_entry *like; /* one of the same class; NULL: none is known */
+	const char *text[N_SYMBOLS]; /* known, so that the symbol was not read; else NULL */
 	uint64_t const_method, pool, holder;
+	uint32_t pool_length; /* in slots */
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];
 	bool name_is_long[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
 	uint32_t source_index;

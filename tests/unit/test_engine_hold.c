@@ -43,6 +43,20 @@ static void test_new_process(void **state)
 	assert_true(perf_hold_may_wait(&h, FEW, 130 * S + 10));
 }
 
+/* Rings are read most often while a process is very new. */
+static void test_pause(void **state)
+{
+	struct perf_hold h = {0};
+
+	(void)state;
+	perf_hold_new(&h, 100 * S);
+	assert_int_equal(perf_hold_pause_ms(&h, 100 * S), 100);
+	assert_int_equal(perf_hold_pause_ms(&h, 102 * S - 1), 100);
+	assert_int_equal(perf_hold_pause_ms(&h, 102 * S), 250);
+	perf_hold_new(&h, 102 * S);
+	assert_int_equal(perf_hold_pause_ms(&h, 103 * S), 100);
+}
+
 /* An urgent record that is younger than what was taken still waits, and stays urgent. */
 static void test_urgent(void **state)
 {
@@ -64,6 +78,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calm),
 		cmocka_unit_test(test_new_process),
+		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_urgent),
 	};
 

@@ -20,6 +20,7 @@ struct perf_hold {
 void perf_hold_new(struct perf_hold *h, uint64_t now_ns); /* a process was added; from any thread */
 void perf_hold_urgent(struct perf_hold *h, uint64_t time_ns); /* a record of that time is */
 bool perf_hold_calm(const struct perf_hold *h, uint64_t now_ns); /* no process is new */
+uint32_t perf_hold_pause_ms(const struct perf_hold *h, uint64_t now_ns); /* between two rounds, at most, if one is */
 /* May records of that many bytes wait for another round? */
 bool perf_hold_may_wait(const struct perf_hold *h, size_t bytes, uint64_t now_ns);
 uint64_t perf_hold_left_ns(const struct perf_hold *h, uint64_t now_ns); /* how long they may, if no process is new */

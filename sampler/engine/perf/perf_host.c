@@ -29,7 +29,6 @@ enum {
 	QUEUE_BYTES = 64 << 20, /* pages take memory only once they are used */
 	QUEUE_REUSED = 1 << 20, /* for each CPU: samples of more than a second, of stacks of 20 KB */
 	BATCH_BYTES = 16 << 20, /* of records that wait to be put in order */
-	PAUSE_MS = 100, /* between two looks at the rings, at most, if a process is new */
 	VARIED_NS = 20000000, /* how much longer others are, by chance */
 	PIDS = 1 << 22, /* PID_MAX_LIMIT in linux/threads.h */
 	KERNEL_MAX = 1024,
@@ -296,9 +295,11 @@ static enum waited wait_calmly(struct perf_host *h, struct pollfd *fds)
 
 static void wait_rings(struct perf_host *h, struct pollfd *fds)
 {
-	enum waited w = perf_hold_calm(&h->hold, clock_monotonic_ns()) ?
+	uint64_t now = clock_monotonic_ns();
+	enum waited w = perf_hold_calm(&h->hold, now) ?
 				wait_calmly(h, fds) :
-				wait_for(h, fds, h->events.n_cpus, perf_pause(&h->random, PAUSE_MS));
+				wait_for(h, fds, h->events.n_cpus,
+					 perf_pause(&h->random, perf_hold_pause_ms(&h->hold, now)));
 
 	if (w == FOR_SAMPLES)
 		perf_pause_leave_step(&h->random, h->events.config.period);
@@ -392,16 +393,14 @@ struct perf_members *perf_host_members(struct perf_host *h)
 
 void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 {
-	uint64_t bit = UINT64_C(1) << pid % 64, now = clock_monotonic_ns();
-	bool calm = perf_hold_calm(&h->hold, now);
+	uint64_t bit = UINT64_C(1) << pid % 64;
 
 	if (pid <= 0 || pid >= PIDS)
 		return;
 	if (on) {
 		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
-		perf_hold_new(&h->hold, now);
-		if (calm)
-			wake(h->wake_fd);
+		perf_hold_new(&h->hold, clock_monotonic_ns());
+		wake(h->wake_fd); /* it may be in a longer pause */
 	} else {
 		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
 	}

@@ -142,10 +142,13 @@ static bool is_same_program(struct session *s)
 {
 	const struct mapping *m = maps_count(s->readers->maps) ? maps_at(s->readers->maps, 0) : NULL;
 	uint64_t word;
+	struct mem_span span = {.addr = m ? m->start : 0, .dst = &word, .len = sizeof(word)};
 
 	if (!proc_alive(s->proc))
 		return false;
-	return (m && mem_read_u64(s->readers->mem, m->start, &word)) || maps_refresh(s->readers->maps) != -ESRCH;
+	if (m) /* a whole page would be read otherwise */
+		mem_read_batch(s->readers->mem, &span, 1);
+	return span.ok || maps_refresh(s->readers->maps) != -ESRCH;
 }
 
 /* Was it still the same program when the sample was taken? Samples are read together, so one look serves many. */

@@ -172,6 +172,8 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 		return 0;
 	if (code_fill(cache, b, &e.code)) {
 		e.read_ns = clock_monotonic_ns();
+		if (b->kind <= BLOB_MH_INTRINSIC) /* nmethod_copy() has read its identity twice */
+			e.head.checked_ns = cache->jvm->moment.now_ns;
 		id = code_entry_add(cache, &e, blob_freeable(b->kind) ? 0 : STAMP_PERMANENT);
 	} else {
 		id = 0;

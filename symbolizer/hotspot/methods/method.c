@@ -184,6 +184,7 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 		return 0;
 	e = (struct method_entry){
 		.head.key = m->addr,
+		.head.checked_ns = table->jvm->moment.now_ns, /* methods_read() has read its identity twice */
 		.method = method,
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,

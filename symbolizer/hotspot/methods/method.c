@@ -184,7 +184,7 @@ static uint32_t method_add(struct method_table *table, const struct method_read 
 		return 0;
 	e = (struct method_entry){
 		.head.key = m->addr,
-		.head.checked_ns = table->jvm->moment.now_ns, /* methods_read() has read its identity twice */
+		.head.checked_ns = table->jvm->moment.now_ns, /* methods_read() has checked its identity */
 		.method = method,
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
@@ -302,12 +302,12 @@ static void confirm_known(struct method_table *table, struct method_read *m, siz
 {
 	size_t i = 0;
 
-	while (i < n && !m[i].known && !m[i].helped)
+	while (i < n && !m[i].known && !m[i].counted)
 		i++;
 	if (i == n || !counts_moved(table, before, table->read_ns))
 		return;
 	for (; i < n; i++)
-		if (m[i].helped || (m[i].known && !method_is_recent(table, method_entry(table, m[i].candidate))))
+		if (m[i].counted || (m[i].known && !method_is_recent(table, method_entry(table, m[i].candidate))))
 			read_again(table, &m[i]);
 }
 

@@ -18,8 +18,7 @@ static size_t bytes_of(const struct method_known *k)
 	return (k->pools.cap + k->symbols.cap) * sizeof(struct u64map_slot);
 }
 
-/* Can a change be noticed, and has there been none? */
-static bool is_usable(const struct method_table *t)
+bool method_known_usable(const struct method_table *t)
 {
 	const struct jvm_count *redefined = &t->redefinitions.seen;
 
@@ -30,7 +29,7 @@ static bool is_usable(const struct method_table *t)
 /* Of a class that is still there, so that its constant pool and the symbols in it are, too. */
 static const struct method_entry *entry_of(const struct method_table *t, uint32_t id)
 {
-	const struct method_entry *e = is_usable(t) ? method_entry(t, id) : NULL;
+	const struct method_entry *e = method_known_usable(t) ? method_entry(t, id) : NULL;
 
 	return e && method_is_certain(t, e) ? e : NULL;
 }
@@ -64,7 +63,7 @@ void method_known_add(struct method_table *t, uint32_t id, const uint64_t symbol
 	const struct method_entry *e = method_entry(t, id);
 	size_t before = bytes_of(&t->known);
 
-	if (id > ID_MAX || !is_usable(t))
+	if (id > ID_MAX || !method_known_usable(t))
 		return;
 	put(&t->known.pools, e->pool, id);
 	for (uint32_t i = 0; i < 3; i++)

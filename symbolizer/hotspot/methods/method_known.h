@@ -1,6 +1,7 @@
 #ifndef JS_HOTSPOT_METHOD_KNOWN_H
 #define JS_HOTSPOT_METHOD_KNOWN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "symbolizer/base/u64map.h"
@@ -19,6 +20,9 @@ struct method_table;
 struct method_known {
 	struct u64map pools, symbols; /* ConstantPool*: a method's id; Symbol*: an id and which of its texts */
 };
+
+/* Does this JVM count both, and was no class redefined, as far as the counts were read before? */
+bool method_known_usable(const struct method_table *t);
 
 void method_known_done(struct method_known *k);
 

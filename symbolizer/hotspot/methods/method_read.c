@@ -52,6 +52,7 @@ static bool wanted(const struct method_read *m)
 
 static void step_method(struct batch *b, struct method_read *m)
 {
+	m->counted = !m->alone && method_known_usable(b->table);
 	m->bad = !object_ok(m->addr);
 	if (!m->bad)
 		batch_add(b, m->addr, m->method, method_span(&b->table->jvm->l), &m->bad);
@@ -118,7 +119,7 @@ static void step_pool(struct batch *b, struct method_read *m)
 		return;
 	if (!m->candidate)
 		tail_plan(b, m);
-	m->like = m->alone ? NULL : method_known_pool(b->table, m->pool);
+	m->like = m->counted ? method_known_pool(b->table, m->pool) : NULL;
 	if (!m->like)
 		batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
@@ -149,8 +150,7 @@ static bool pool_check(const struct jvm *jvm, const struct method_read *m)
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
-	m->text[s] = s == CLASS || m->alone ? NULL : method_known_symbol(b->table, m->symbol[s]);
-	m->helped |= m->text[s] != NULL;
+	m->text[s] = s != CLASS && m->counted ? method_known_symbol(b->table, m->symbol[s]) : NULL;
 	m->name_is_long[s] = !m->text[s] && !addr_ok(m->symbol[s]);
 	if (!m->text[s] && !m->name_is_long[s])
 		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->name_is_long[s]);
@@ -159,7 +159,6 @@ static void symbol_plan(struct batch *b, struct method_read *m, int s)
 /* What is known of the class. */
 static void class_like(struct method_read *m)
 {
-	m->helped = true;
 	m->slot[CLASS] = m->symbol[CLASS] = m->like->class_symbol;
 	m->text[CLASS] = m->like->method.class_name;
 	m->slot[SOURCE] = m->symbol[SOURCE] = 0;
@@ -209,24 +208,27 @@ static void step_class(struct batch *b, struct method_read *m)
 	symbol_plan(b, m, SOURCE);
 }
 
-/* The last step: if these fields have not changed, everything read before belongs to one method of one class. */
+/*
+ * The last step: if these fields have not changed, everything read before belongs to one method of one class. So it does if no
+ * class has been unloaded or redefined meanwhile.
+ */
 static void step_again(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
 	struct bytes h = method_read_header(b->table->jvm, m);
 
-	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
-	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
-	m->again[AGAIN_HOLDER] = m->holder;
-	m->again[AGAIN_CLASS] = m->slot[CLASS];
-	if (m->like)
+	if (m->counted)
 		return;
+	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
 	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
+	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
 }
 
 static bool unchanged(const struct method_read *m)
 {
+	if (m->counted)
+		return true;
 	return m->again[AGAIN_CONST_METHOD] == m->const_method && m->again[AGAIN_HOLDER] == m->holder &&
 	       m->again[AGAIN_CLASS] == m->slot[CLASS] && m->again[AGAIN_NAME] == m->slot[NAME];
 }

@@ -26,11 +26,11 @@ struct method_read {
 		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
 	bool whole; /* in: read the names of a candidate in any case */
-	bool alone; /* in: find nothing in what is known of other methods */
+	bool alone; /* in: do not rely on the JVM's counts */
 	bool known; /* out: the candidate's class has not been unloaded since it was read, as far as the JVM's count was
 		     * read before: nothing more was read */
 	bool bad; /* out: it is not a method */
-	bool helped; /* out: some of it is known from other methods, as far as the JVM's counts were read before */
+	bool counted; /* out: it is valid only if the JVM's counts are still what they were before */
 	const struct method_entry *like; /* one of the same class; NULL: none is known */
 	const char *text[N_SYMBOLS]; /* known, so that the symbol was not read; else NULL */
 	uint64_t const_method, pool, holder;
@@ -43,7 +43,7 @@ struct method_read {
 	bool header_bad; /* HEADER_GUESS was too long */
 	uint32_t code_size, tail_len;
 	bool tail_bad;
-	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end */
+	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end, unless `counted` */
 	uint8_t method[METHOD_SPAN_MAX], header[HEADER_GUESS], cp[POOL_SPAN_MAX];
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };

@@ -331,6 +331,31 @@ static void sibling_of_another_class(void **state)
 	assert_string_equal(m->class_name, "java/lang/Object");
 }
 
+/* How much the end of a walk reads that has found a known method. */
+static unsigned read_at_end(struct world *w)
+{
+	unsigned before;
+
+	walk(w, clock_monotonic_ns());
+	assert_int_not_equal(hs_method_find(w->hs, w->j.inner), 0);
+	before = w->reads;
+	assert_true(hotspot_walk_end(w->hs));
+	return w->reads - before;
+}
+
+/* While both counts stay, a method is unchanged; if classes were redefined, only its memory tells. */
+static void known_method_at_end(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	assert_true(read_at_end(w) > 0);
+	w->mem->exact = false;
+	assert_int_equal(read_at_end(w), 0);
+	redefine(w);
+	assert_true(read_at_end(w) > 0);
+}
+
 /* The count moves while they are read. */
 static void unloaded_meanwhile(void **state)
 {
@@ -536,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytecodes_read_at_once, set_up_25, tear_down),
 		ALL(sibling),
 		ALL(sibling_of_another_class),
+		ALL(known_method_at_end),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

@@ -296,10 +296,10 @@ static enum waited wait_calmly(struct perf_host *h, struct pollfd *fds)
 static void wait_rings(struct perf_host *h, struct pollfd *fds)
 {
 	uint64_t now = clock_monotonic_ns();
-	enum waited w = perf_hold_calm(&h->hold, now) ?
-				wait_calmly(h, fds) :
-				wait_for(h, fds, h->events.n_cpus,
-					 perf_pause(&h->random, perf_hold_pause_ms(&h->hold, now)));
+	enum waited w =
+		perf_hold_calm(&h->hold, now) ?
+			wait_calmly(h, fds) :
+			wait_for(h, fds, h->events.n_cpus, perf_pause(&h->random, perf_hold_pause_ms(&h->hold, now)));
 
 	if (w == FOR_SAMPLES)
 		perf_pause_leave_step(&h->random, h->events.config.period);

@@ -131,7 +131,8 @@ static bool method_build(struct method_table *table, const struct method_read *m
 /* Notes the end of the class name in memory, for the check after each walk. */
 static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct method_entry *e)
 {
-	uint8_t tail[CLASS_TAIL_MAX];
+	uint8_t bytes[CLASS_TAIL_MAX];
+	const uint8_t *tail = bytes;
 	struct bytes t;
 	size_t len;
 
@@ -145,10 +146,11 @@ static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct
 		return;
 	e->tail_len = (uint8_t)(len < CLASS_TAIL_MAX ? len : CLASS_TAIL_MAX);
 	e->tail_addr = e->class_symbol + jvm->l.symbol_body.at + len - e->tail_len;
-	if (mem_read(jvm->mem, e->tail_addr, tail, e->tail_len))
-		e->tail_hash = hash_bytes(tail, e->tail_len);
-	else
+	if (t.n >= len)
+		tail = t.p + len - e->tail_len;
+	else if (!mem_read(jvm->mem, e->tail_addr, bytes, e->tail_len))
 		e->tail_len = 0;
+	e->tail_hash = e->tail_len ? hash_bytes(tail, e->tail_len) : 0;
 }
 
 static size_t text_size(const char *s)
@@ -450,7 +452,9 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 		return id;
 	if (redefined_doubt(table->jvm, &table->redefinitions, e->holder, e->added_ns))
 		return 0;
-	interned_use(&table->methods, id);
+	/* Otherwise the counts, which were read for this walk, show that it is unchanged. */
+	if (!method_known_usable(table) || !method_is_certain(table, e))
+		interned_use(&table->methods, id);
 	return id;
 }
 

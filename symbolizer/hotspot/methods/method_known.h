@@ -14,8 +14,8 @@ struct method_table;
  * share symbols. So that takes no reads of memory, as long as no class has been unloaded or redefined since.
  *
  * For JVMs that count both. The counts must be read again afterwards: if one has moved, what was found here may be wrong.
- * Nothing is found while reads are recorded, since a replay may start with any sample. The memory
- * counts as that of copies. Zero-initialise.
+ * Nothing is found while reads are recorded, since a replay may start with any sample. The memory counts as that of
+ * copies. Zero-initialise.
  */
 struct method_known {
 	struct u64map pools, symbols; /* ConstantPool*: a method's id; Symbol*: an id and which of its texts */

@@ -236,7 +236,8 @@ static bool unchanged(const struct method_read *m)
 void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
-		step_method,	   step_const_method, step_header, step_pool, step_names, step_source_index, step_class, step_again,
+		step_method, step_const_method, step_header, step_pool,
+		step_names,  step_source_index, step_class,  step_again,
 	};
 	struct batch b = {.table = table};
 

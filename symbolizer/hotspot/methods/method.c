@@ -91,7 +91,12 @@ static struct counts counts_seen(const struct method_table *table)
 	return (struct counts){table->unloads.seen.count, table->redefinitions.seen.count};
 }
 
-/* Do they differ from those before? They are read, unless they were at or after since_ns. */
+static bool is_read_since(const struct jvm_count *c, uint64_t since_ns)
+{
+	return !c->counter || c->polled_ns >= since_ns;
+}
+
+/* May they differ from those before? They are read, unless they were at or after since_ns. */
 static bool counts_moved(struct method_table *table, struct counts before, uint64_t since_ns)
 {
 	struct counts now;
@@ -101,7 +106,8 @@ static bool counts_moved(struct method_table *table, struct counts before, uint6
 	if (table->redefinitions.seen.polled_ns < since_ns)
 		redefinitions_poll(table->jvm, &table->redefinitions);
 	now = counts_seen(table);
-	return now.unloads != before.unloads || now.redefinitions != before.redefinitions;
+	return now.unloads != before.unloads || now.redefinitions != before.redefinitions ||
+	       !is_read_since(&table->unloads.seen, since_ns) || !is_read_since(&table->redefinitions.seen, since_ns);
 }
 
 /* Since the JVM's counts were last read, a class may have been unloaded or redefined. */
@@ -243,6 +249,15 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 	return was;
 }
 
+/* Do the counts, which were read since the sample, show that it was unchanged then? */
+static bool is_unchanged(const struct method_table *table, const struct method_entry *e)
+{
+	uint64_t sample_ns = table->jvm->moment.sample_ns;
+
+	return method_known_usable(table) && method_is_certain(table, e) &&
+	       is_read_since(&table->unloads.seen, sample_ns) && is_read_since(&table->redefinitions.seen, sample_ns);
+}
+
 /* A method that was read before classes were unloaded may have been replaced, so its names are read again. */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
@@ -257,8 +272,7 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 		return id;
 	if (redefined_doubt(table->jvm, &table->redefinitions, e->holder, e->added_ns))
 		return 0;
-	/* Otherwise the counts, which were read for this walk, show that it is unchanged. */
-	if (!method_known_usable(table) || !method_is_certain(table, e))
+	if (!is_unchanged(table, e))
 		interned_use(&table->methods, id);
 	return id;
 }

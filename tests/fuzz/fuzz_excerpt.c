@@ -148,12 +148,12 @@ static bool is_same_row(const struct dictionary *a, const struct dictionary *b, 
 	return same;
 }
 
-static bool is_nothing(const uint32_t *node)
+static bool says_nothing(const uint32_t *node)
 {
-	return !node[0] && !node[1] && !node[2];
+	return !node[1] && !node[2];
 }
 
-/* A root that says nothing is none in the excerpt. */
+/* Roots that say nothing, however many, are none in the excerpt. No writer makes them: they are the row of "none". */
 static bool is_same_stack(const struct dictionary *a, const struct dictionary *b, uint32_t x, uint32_t y)
 {
 	for (; x && y; x = dictionary_row(a, DICT_NODES, x)[0], y = dictionary_row(b, DICT_NODES, y)[0])
@@ -161,7 +161,9 @@ static bool is_same_stack(const struct dictionary *a, const struct dictionary *b
 		    !is_same_row(a, b, DICT_FRAMES, dictionary_row(a, DICT_NODES, x)[1],
 				 dictionary_row(b, DICT_NODES, y)[1]))
 			return false;
-	return !y && (!x || is_nothing(dictionary_row(a, DICT_NODES, x)));
+	while (x && says_nothing(dictionary_row(a, DICT_NODES, x)))
+		x = dictionary_row(a, DICT_NODES, x)[0];
+	return !x && !y;
 }
 
 static bool is_same(const struct excerpt *e, const struct file *f, const struct request *q, uint32_t id)

@@ -25,32 +25,34 @@ static struct arena_chunk *chunk_new(struct arena *a, size_t size)
 	return c;
 }
 
-static void *chunk_take(struct arena_chunk *c, size_t size)
+static void *chunk_take(struct arena_chunk *c, size_t at, size_t size)
 {
-	void *p = c->data + c->used;
-
-	c->used += size;
-	return p;
+	c->used = at + size;
+	return c->data + at;
 }
 
-/* Chunk sizes double from 4 KiB to 1 MiB: small arenas stay small, large ones call malloc() rarely. */
+/*
+ * From 4 KiB to 1 MiB, and a quarter of what there is in between: little is unused in a small arena or a large one,
+ * which calls malloc() rarely.
+ */
 static size_t chunk_size(const struct arena *a)
 {
-	size_t size = a->bytes < FIRST_CHUNK ? FIRST_CHUNK : a->bytes;
+	size_t size = a->bytes / 4 < FIRST_CHUNK ? FIRST_CHUNK : a->bytes / 4;
 
 	return size < LAST_CHUNK ? size : LAST_CHUNK;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* align: a power of two, at most ALIGN. */
+static void *take(struct arena *a, size_t size, size_t align)
 {
 	struct arena_chunk *c = a->head;
-	size_t usual = chunk_size(a);
+	size_t usual = chunk_size(a), at = c ? (c->used + align - 1) & ~(align - 1) : 0;
 
 	if (size > SIZE_MAX / 2)
 		return NULL;
-	size = (size + (size == 0) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	if (c && size <= c->size - c->used)
-		return chunk_take(c, size);
+	size += size == 0;
+	if (c && at <= c->size && size <= c->size - at)
+		return chunk_take(c, at, size);
 	c = chunk_new(a, size > usual / 4 ? size : usual);
 	if (!c)
 		return NULL;
@@ -64,7 +66,12 @@ void *arena_alloc(struct arena *a, size_t size)
 		c->next = a->head;
 		a->head = c;
 	}
-	return chunk_take(c, size);
+	return chunk_take(c, 0, size);
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	return take(a, size, ALIGN);
 }
 
 void *arena_copy(struct arena *a, const void *src, size_t size)
@@ -81,7 +88,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t len)
 	char *p;
 
 	len = strnlen(s, len);
-	p = arena_alloc(a, len + 1);
+	p = take(a, len + 1, 1);
 	if (p)
 		memcpy(p, s, len);
 	return p;

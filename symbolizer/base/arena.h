@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /*
- * Memory that is released as a whole. Allocations are zeroed and 16-byte aligned.
+ * Memory that is released as a whole. Allocations are zeroed, and 16-byte aligned, except strings.
  * Zero-initialise; arena_done() releases.
  */
 struct arena {

@@ -34,7 +34,7 @@ static bool map_grow(struct u64map *m)
 
 bool u64map_put(struct u64map *m, uint64_t key, uint32_t value)
 {
-	if (key == 0 || ((m->n + 1) * 2 > m->cap && !map_grow(m)))
+	if (key == 0 || ((m->n + 1) * 3 > m->cap * 2 && !map_grow(m)))
 		return false;
 	slot_put(m, key, value);
 	return true;

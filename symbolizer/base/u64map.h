@@ -15,7 +15,7 @@ struct u64map {
 	struct u64map_slot {
 		uint64_t key;
 		uint32_t value;
-	} * slots;
+	} __attribute__((packed, aligned(4))) * slots; /* otherwise, a quarter would be padding */
 	size_t cap, n; /* cap: 0 or a power of two */
 	uint64_t seed; /* a copy of hash_secret() */
 };

@@ -151,6 +151,7 @@ void dictionary_free(struct dictionary *d)
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
 		slots_done(&d->rows[t].index);
+		buf_done(&d->unsettled[t]);
 	}
 	free(d);
 }
@@ -167,7 +168,8 @@ size_t dictionary_bytes(const struct dictionary *d)
 
 	n += recent_bytes(&d->stacks);
 	for (int t = 0; t < DICT_TABLES; t++)
-		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index);
+		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index) +
+		     d->unsettled[t].cap;
 	return n;
 }
 
@@ -309,6 +311,7 @@ void dictionary_skip_nodes(struct dictionary *d, uint32_t count)
 {
 	d->forgotten_nodes = count - 1;
 	d->settled[DICT_NODES] = d->saved[DICT_NODES] = count;
+	buf_reset(&d->unsettled[DICT_NODES]);
 }
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
@@ -351,16 +354,21 @@ static size_t settled_bytes(const struct dictionary *d, enum dictionary_table t)
 
 bool dictionary_save(struct dictionary *d, enum dictionary_table t, uint32_t *ret_first, struct buf *ret)
 {
-	uint32_t n = dictionary_count(d, t), id = d->settled[t];
+	uint32_t n = dictionary_count(d, t), id = d->saved[t];
+	struct buf *b = &d->unsettled[t];
 
-	if (n == d->saved[t])
+	if (n == id)
 		return false;
-	*ret_first = id;
-	for (; id < n && ret->len < settled_bytes(d, t); id++)
-		t == DICT_STRINGS ? save_string(d, id, ret) : save_row(d, t, id, ret);
+	*ret_first = d->settled[t];
+	for (; id < n && b->len < settled_bytes(d, t); id++)
+		t == DICT_STRINGS ? save_string(d, id, b) : save_row(d, t, id, b);
+	buf_add(ret, b->data, b->len);
+	ret->failed |= b->failed;
 	d->saved[t] = id;
-	if (ret->len >= settled_bytes(d, t))
+	if (b->len >= settled_bytes(d, t)) {
 		d->settled[t] = id;
+		buf_reset(b);
+	}
 	return true;
 }
 
@@ -409,6 +417,9 @@ int dictionary_load(struct dictionary *d, enum dictionary_table t, uint32_t firs
 		r = t == DICT_STRINGS ? load_string(d, &c) : load_row(d, t, &c);
 	d->saved[t] = dictionary_count(d, t);
 	d->settled[t] = len >= settled_bytes(d, t) ? d->saved[t] : first;
+	buf_reset(&d->unsettled[t]);
+	if (d->settled[t] == first)
+		buf_add(&d->unsettled[t], bytes, len);
 	return r < 0 ? r : c.bad ? -EBADMSG : 0;
 }
 

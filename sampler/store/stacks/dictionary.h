@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "sampler/store/stacks/recent.h"
+#include "symbolizer/base/buf.h"
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/strtab.h"
 
-struct buf;
 struct cursor;
 
 /*
@@ -62,6 +62,7 @@ struct dictionary {
 	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack; max 0: it does not remember any */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
+	struct buf unsettled[DICT_TABLES]; /* what is between these two, as a segment has it */
 	uint64_t names, names_max; /* bytes, without nodes: what there is, and beyond which nothing is added */
 	uint64_t left_out; /* how many frames and thread pools were named DICT_LEFT_OUT instead */
 	uint64_t refused; /* how often there was no room for something */

@@ -413,6 +413,32 @@ static void stacks_keep_their_nodes_for_a_while(void **state)
 	dictionary_free(plain);
 }
 
+/* Another stack with these frames is likely, until none has come for a while. */
+static void what_stacks_have_in_common_is_kept(void **state)
+{
+	struct dictionary_frame stack[] = {{0, 1}, {0, 2}, {0, 3}};
+	struct dictionary *d = dictionary_new();
+	uint32_t first = dictionary_stack(d, stack, 3), common = first - 1, node, before;
+
+	(void)state;
+	for (stack[2].line = 4; stack[2].line < 8; stack[2].line++) {
+		node = dictionary_stack(d, stack, 3);
+		forget_nodes(d);
+		assert_true(dictionary_has_node(d, common) && dictionary_has_node(d, common - 1));
+		assert_false(dictionary_has_node(d, node) || dictionary_has_node(d, first));
+		assert_int_equal(dictionary_row(d, DICT_NODES, common)[2], 2);
+		assert_int_equal(dictionary_depth(d, common), 2);
+		before = dictionary_count(d, DICT_NODES);
+		assert_int_equal(dictionary_stack(d, stack, 2), common);
+		assert_int_equal(dictionary_count(d, DICT_NODES), before);
+	}
+	for (int i = 0; i < 3; i++)
+		forget_nodes(d);
+	assert_false(dictionary_has_node(d, common));
+	assert_true(dictionary_stack(d, stack, 2) > common);
+	dictionary_free(d);
+}
+
 static void what_is_remembered_is_bounded(void **state)
 {
 	struct recent r = {.max = 1000};
@@ -571,6 +597,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forgotten_stacks_are_read_and_added_up, set_up, tear_down),
 		cmocka_unit_test(the_memory_of_a_writer_is_bounded),
 		cmocka_unit_test(stacks_keep_their_nodes_for_a_while),
+		cmocka_unit_test(what_stacks_have_in_common_is_kept),
 		cmocka_unit_test(what_is_remembered_is_bounded),
 		cmocka_unit_test_setup_teardown(a_writer_goes_on_where_another_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(numbers_of_another_file_are_not_used, set_up, tear_down),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/store/stacks/dictionary_private.h"
 #include "sampler/store/stacks/frame_bits.h"
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/hash.h"
@@ -54,6 +55,18 @@ static bool rows_add(struct dictionary_rows *r, const uint32_t *row, uint64_t ha
 	return true;
 }
 
+static uint64_t row_hash(const struct dictionary_rows *r, const uint32_t *row)
+{
+	uint64_t h = hash_u64((uint64_t)row[0] << 32 | row[1]);
+
+	return r->width > 2 ? hash_mix(h, row[2]) : h;
+}
+
+bool dictionary_put_row(struct dictionary_rows *r, const uint32_t *row)
+{
+	return rows_add(r, row, row_hash(r, row));
+}
+
 static bool add_node(struct dictionary *d, const uint32_t *row, uint64_t hash)
 {
 	struct dictionary_rows *r = &d->rows[DICT_NODES];
@@ -86,13 +99,6 @@ static uint32_t add_row(struct dictionary *d, enum dictionary_table t, const uin
 	return dictionary_count(d, t) - 1;
 }
 
-static uint64_t row_hash(const struct dictionary_rows *r, const uint32_t *row)
-{
-	uint64_t h = hash_u64((uint64_t)row[0] << 32 | row[1]);
-
-	return r->width > 2 ? hash_mix(h, row[2]) : h;
-}
-
 static bool row_is(const void *ctx, const void *wanted, uint32_t position)
 {
 	const struct dictionary_rows *r = ctx;
@@ -106,7 +112,7 @@ static uint32_t find_row(const struct dictionary *d, enum dictionary_table t, co
 	const struct dictionary_rows *r = &d->rows[t];
 	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
 
-	return t == DICT_NODES && i && i != SLOTS_NONE ? i + d->forgotten_nodes : i;
+	return t == DICT_NODES && i != SLOTS_NONE ? dictionary_node_found(d, i) : i;
 }
 
 /* Whether there is room or not. */
@@ -128,6 +134,7 @@ struct dictionary *dictionary_new(void)
 	d->strings = strtab_new();
 	d->names_max = UINT64_MAX;
 	d->node_segment = DICT_SEGMENT;
+	d->n_kept = 1;
 	d->settled[DICT_STRINGS] = d->saved[DICT_STRINGS] = 1;
 	for (int t = DICT_FUNCTIONS; d->strings && t < DICT_TABLES; t++) {
 		d->rows[t].width = columns[t].width;
@@ -147,6 +154,7 @@ void dictionary_free(struct dictionary *d)
 		return;
 	strtab_free(d->strings);
 	free(d->depths);
+	free(d->kept);
 	recent_done(&d->stacks);
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
@@ -166,7 +174,7 @@ size_t dictionary_bytes(const struct dictionary *d)
 {
 	size_t n = strtab_bytes(d->strings) + d->rows[DICT_NODES].cap * sizeof(*d->depths);
 
-	n += recent_bytes(&d->stacks);
+	n += recent_bytes(&d->stacks) + (d->kept ? d->n_kept * sizeof(*d->kept) : 0);
 	for (int t = 0; t < DICT_TABLES; t++)
 		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index) +
 		     d->unsettled[t].cap;
@@ -255,7 +263,7 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 	uint32_t i;
 
 	if (t == DICT_NODES && dictionary_follows(d, row))
-		return row[0] + 1;
+		return dictionary_node_found(d, row[0] + 1 - d->forgotten_nodes);
 	hash = row_hash(&d->rows[t], row);
 	i = find_row(d, t, row, hash);
 	if (i != SLOTS_NONE)
@@ -278,42 +286,6 @@ uint32_t dictionary_string(struct dictionary *d, const char *text)
 	return left_string(d);
 }
 
-bool dictionary_has_node(const struct dictionary *d, uint32_t node)
-{
-	return node < dictionary_count(d, DICT_NODES) && (!node || node > d->forgotten_nodes);
-}
-
-uint32_t dictionary_depth(const struct dictionary *d, uint32_t node)
-{
-	return d->depths[node ? node - d->forgotten_nodes : 0];
-}
-
-/* The first of the rows is always "none". */
-void dictionary_forget(struct dictionary *d)
-{
-	static const uint32_t none[DICT_COLUMNS] = {0};
-	struct dictionary_rows *r = &d->rows[DICT_NODES], fresh = {.width = r->width};
-	uint32_t n = dictionary_count(d, DICT_NODES);
-
-	if (r->n <= DICT_NODES_MAX || d->saved[DICT_NODES] < n)
-		return;
-	if (!rows_add(&fresh, none, row_hash(&fresh, none))) {
-		free(fresh.v);
-		return;
-	}
-	free(r->v);
-	slots_done(&r->index);
-	*r = fresh; /* depths: of "none", with more room than these have */
-	dictionary_skip_nodes(d, n);
-}
-
-void dictionary_skip_nodes(struct dictionary *d, uint32_t count)
-{
-	d->forgotten_nodes = count - 1;
-	d->settled[DICT_NODES] = d->saved[DICT_NODES] = count;
-	buf_reset(&d->unsettled[DICT_NODES]);
-}
-
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
 {
 	if (t == DICT_STRINGS)
@@ -323,8 +295,8 @@ uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
 
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id)
 {
-	if (t == DICT_NODES && id)
-		id -= d->forgotten_nodes;
+	if (t == DICT_NODES)
+		id = dictionary_node_at(d, id);
 	return d->rows[t].v + (size_t)id * d->rows[t].width;
 }
 

@@ -38,7 +38,7 @@ enum {
 	 * a reader takes whole segments, of which it may need only a few rows.
 	 */
 	DICT_SEGMENT = 32 << 10,
-	DICT_NODES_MAX = 1 << 17, /* after so many, dictionary_forget() has something to do */
+	DICT_NODES_MAX = 40000, /* after so many, dictionary_forget() has something to do */
 	DICT_STACKS_MAX = 250000, /* whose nodes are remembered; twice as many at most (recent.h); 32 bytes for each */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
@@ -56,9 +56,13 @@ struct dictionary_rows {
 struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
-	uint16_t *depths; /* of nodes: frames from the root to each; room for rows[DICT_NODES].cap */
+	uint16_t *depths; /* of nodes (dictionary_private.h); room for rows[DICT_NODES].cap */
 	size_t node_segment; /* in place of DICT_SEGMENT, for nodes */
-	uint32_t forgotten_nodes; /* nodes up to this one are not in rows */
+	/*
+	 * A node's number is its row's position plus forgotten_nodes. Where nodes were forgotten between them, the first n_kept
+	 * rows, and "none" at least, have numbers of their own.
+	 */
+	uint32_t forgotten_nodes, n_kept, *kept;
 	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack; max 0: it does not remember any */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
@@ -100,7 +104,7 @@ static inline bool dictionary_follows(const struct dictionary *d, const uint32_t
 	uint32_t next = row[0] - d->forgotten_nodes + 1;
 	const uint32_t *v;
 
-	if (!row[0] || next >= r->n)
+	if (row[0] <= d->forgotten_nodes || next <= d->n_kept || next >= r->n)
 		return false;
 	v = r->v + (size_t)next * DICT_COLUMNS;
 	return v[0] == row[0] && v[1] == row[1] && v[2] == row[2];
@@ -125,8 +129,8 @@ uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t);
 const uint32_t *dictionary_row(const struct dictionary *d, enum dictionary_table t, uint32_t id);
 
 /*
- * If there are many nodes, and all are saved, they are forgotten, so that the memory of a writer stays bounded: only a
- * file has them.
+ * If there are many nodes, and all are saved, most are forgotten, so that the memory of a writer stays bounded: only a
+ * file has them. It keeps the newest, and those that stacks had in common lately, which others are likely to have, too.
  */
 void dictionary_forget(struct dictionary *d);
 /* For a writer of a file that has nodes below `count`: they count as forgotten. Before any node is added. */

@@ -16,7 +16,12 @@
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/hash.h"
 
-enum { NODES_MAX = 1 << 16, NOTES_MAX = 1 << 16 }; /* that are remembered; twice as many at most (recent.h) */
+enum {
+	NODES_MAX = 1 << 16, /* that are remembered; twice as many at most (recent.h) */
+	NOTES_MAX = 1 << 16,
+	/* A note is remembered for one to two of these after its target had samples: most targets of a busy day have ended. */
+	NOTES_S = 600,
+};
 
 /* What the numbers of one dictionary are in another: for dictionary_translate(). None of nodes. */
 struct numbers {
@@ -33,6 +38,7 @@ struct rolled {
 	struct numbers numbers;
 	struct recent nodes; /* see node_key() */
 	struct recent notes; /* hashes of those that the other file has; 1 */
+	int64_t notes_age; /* in NOTES_S; 0: not yet */
 };
 
 /* Nodes that the writer of a file has forgotten, and their numbers in the other file. */
@@ -95,7 +101,16 @@ static void rolling_done(struct rolling *ro)
 	bucket_done(&ro->sum);
 }
 
-static struct rolled *known_of(struct day *from, const struct day *to)
+static void forget_before(struct recent *r, int64_t now, int64_t *age)
+{
+	if (now <= *age)
+		return;
+	if (*age)
+		recent_age(r);
+	*age = now;
+}
+
+static struct rolled *known_of(struct day *from, const struct day *to, int64_t at)
 {
 	struct rolled *r = from->rolled;
 
@@ -109,6 +124,7 @@ static struct rolled *known_of(struct day *from, const struct day *to)
 		r->nodes.max = NODES_MAX;
 		r->notes.max = NOTES_MAX;
 	}
+	forget_before(&r->notes, at / NOTES_S, &r->notes_age);
 	return numbers_room(&r->numbers, from->dict) ? r : NULL;
 }
 
@@ -407,7 +423,7 @@ int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
 	CLEANUP(rolling_done) struct rolling ro = {.from = from, .to = to, .at = at};
 	int r;
 
-	ro.known = known_of(from, to);
+	ro.known = known_of(from, to, at);
 	ro.path = malloc(DICT_DEPTH_MAX * sizeof(*ro.path));
 	if (!ro.known || !ro.path)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -17,7 +17,7 @@
 #include "symbolizer/base/hash.h"
 
 enum {
-	NODES_MAX = 1 << 16, /* that are remembered; twice as many at most (recent.h) */
+	NODES_MAX = 1 << 16, /* that are remembered; twice as many at most (recent.h); or as many as there are stacks */
 	NOTES_MAX = 1 << 16,
 	/* A note is remembered for one to two of these after its target had samples: most targets of a busy day have ended. */
 	NOTES_S = 600,
@@ -38,7 +38,7 @@ struct rolled {
 	struct numbers numbers;
 	struct recent nodes; /* see node_key() */
 	struct recent notes; /* hashes of those that the other file has; 1 */
-	int64_t notes_age; /* in NOTES_S; 0: not yet */
+	int64_t nodes_age, notes_age; /* in the finer step's remembered_s, and in NOTES_S; 0: not yet */
 };
 
 /* Nodes that the writer of a file has forgotten, and their numbers in the other file. */
@@ -110,6 +110,18 @@ static void forget_before(struct recent *r, int64_t now, int64_t *age)
 	*age = now;
 }
 
+/* If the other file does not remember stacks, they are the nodes of `from` as long as this one does. */
+static void forget_old(struct rolled *r, const struct day *from, const struct day *to, int64_t at)
+{
+	uint32_t remembered_s = day_steps[from->id.step].remembered_s;
+	bool all = !to->dict->stacks.max && remembered_s;
+
+	r->nodes.max = all ? DICT_STACKS_MAX : NODES_MAX;
+	if (all)
+		forget_before(&r->nodes, at / remembered_s, &r->nodes_age);
+	forget_before(&r->notes, at / NOTES_S, &r->notes_age);
+}
+
 static struct rolled *known_of(struct day *from, const struct day *to, int64_t at)
 {
 	struct rolled *r = from->rolled;
@@ -121,10 +133,9 @@ static struct rolled *known_of(struct day *from, const struct day *to, int64_t a
 			return NULL;
 		from->rolled_free = rolled_free;
 		r->to = to->opening;
-		r->nodes.max = NODES_MAX;
 		r->notes.max = NOTES_MAX;
 	}
-	forget_before(&r->notes, at / NOTES_S, &r->notes_age);
+	forget_old(r, from, to, at);
 	return numbers_room(&r->numbers, from->dict) ? r : NULL;
 }
 

@@ -15,6 +15,7 @@
 #include "sampler/store/compaction.h"
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
+#include "sampler/store/stacks/dictionary.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/log.h"
@@ -165,12 +166,16 @@ static void fill_day(const char *dir, struct day_id id, struct program *programs
 
 	if (day_open(dir, id, DAY_ADDS, &d, &err) < 0)
 		die("a day", &err);
+	if (!day_steps[id.step].remembered_s)
+		dictionary_remember(d->dict); /* as adding up the finer step would (store_roll.h) */
 	for (; at < end; at += step) { /* a commit each, after which nodes may be forgotten, as in the daemon */
 		if (day_begin(d, &err) < 0)
 			die("a transaction", &err);
 		add_step(d, programs, targets, at, each);
 		if (day_commit(d, &err) < 0)
 			die("the end of a step", &err);
+		if (!day_steps[id.step].remembered_s && (at + step) % day_steps[0].remembered_s == 0)
+			dictionary_age(d->dict);
 	}
 	day_close(d);
 	if (id.step && end < until)

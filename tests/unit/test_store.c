@@ -586,6 +586,34 @@ static void stacks_are_remembered_for_a_time(void **state)
 	day_close(d);
 }
 
+/* The file of minutes does not: its stacks are those of the nodes that are added up. */
+static void adding_up_remembers_stacks(void **state)
+{
+	struct store_target t = store_test_target(1);
+	struct day *from = open_day(0), *to = open_day(1);
+	uint32_t nodes = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		int64_t at = (int64_t)MIDNIGHT + 60 * i;
+		struct named_profile *np = store_test_profile((uint64_t)at, 1, 1);
+
+		assert_int_equal(day_begin(from, NULL), 0);
+		assert_int_equal(day_begin(to, NULL), 0);
+		assert_int_equal(day_add_profile(from, &t, at, np, &(bool){false}, NULL), 0);
+		assert_int_equal(day_commit(from, NULL), 0);
+		assert_int_equal(store_roll(from, to, at, NULL), 0);
+		assert_int_equal(day_commit(to, NULL), 0);
+		assert_true(!nodes || dictionary_count(to->dict, DICT_NODES) == nodes);
+		forget_nodes(to->dict);
+		nodes = dictionary_count(to->dict, DICT_NODES);
+		named_profile_free(np);
+	}
+	assert_int_equal(recent_bytes(&to->dict->stacks), 0);
+	day_close(to);
+	day_close(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,6 +632,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_short_range_is_read_from_what_there_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_day_is_finished_at_midnight, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_are_remembered_for_a_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(adding_up_remembers_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wider_steps_are_the_sum, set_up, tear_down),
 	};
 

@@ -30,7 +30,7 @@ enum { HOUR_S = 3600 };
 
 const struct day_step day_steps[STORE_STEPS] = {
 	{"10s", STORE_STEP_S, 2 * HOUR_S, 128 << 10},
-	{"1m", 60, 2 * HOUR_S, 64 << 10},
+	{"1m", 60, 0, 64 << 10},
 	{"10m", 600, DAY_S, 32 << 10},
 };
 

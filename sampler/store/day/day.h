@@ -30,7 +30,8 @@ struct day_step {
 	uint32_t seconds; /* a multiple of the previous one; divides a day */
 	/*
 	 * A stack keeps its node for one to two of these. Each new node takes room, but old ones are all over the file, and
-	 * a page of an hour has to read all that its stacks' nodes are among.
+	 * a page of an hour has to read all that its stacks' nodes are among. 0: what adds up the finer step remembers them,
+	 * for as long as that step's file does (store_roll.c).
 	 */
 	uint32_t remembered_s;
 	/*

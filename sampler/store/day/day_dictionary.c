@@ -117,6 +117,7 @@ int day_load(struct day *d, struct err *err)
 	int r = load_segments(d, err);
 
 	d->dict->node_segment = day_steps[d->id.step].node_segment;
-	dictionary_remember(d->dict);
+	if (day_steps[d->id.step].remembered_s)
+		dictionary_remember(d->dict);
 	return r < 0 ? r : skip_nodes(d, err);
 }

@@ -61,7 +61,8 @@ static int save_all(struct day *d, struct err *err)
 
 static void age(struct day *d)
 {
-	int64_t age = d->last_at / day_steps[d->id.step].remembered_s;
+	uint32_t remembered_s = day_steps[d->id.step].remembered_s;
+	int64_t age = remembered_s ? d->last_at / remembered_s : 0;
 
 	if (age <= d->age)
 		return;

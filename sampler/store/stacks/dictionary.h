@@ -39,7 +39,8 @@ enum {
 	 */
 	DICT_SEGMENT = 32 << 10,
 	DICT_NODES_MAX = 40000, /* after so many, dictionary_forget() has something to do */
-	DICT_STACKS_MAX = 250000, /* whose nodes are remembered; twice as many at most (recent.h); 32 bytes for each */
+	DICT_STACKS_MAX =
+		250000, /* whose nodes are remembered; twice as many at most (recent.h); 18 to 36 bytes for each */
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
 
@@ -81,7 +82,7 @@ struct dictionary {
 
 struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
-/* For a writer, from now on: stacks keep their nodes for longer than nodes are kept, for 16 MB at most. */
+/* For a writer, from now on: stacks keep their nodes for longer than nodes are kept, for 12 MB at most. */
 void dictionary_remember(struct dictionary *d);
 void dictionary_age(struct dictionary *d); /* stacks from before the last time get new nodes from now on */
 /* Frees what only adding needs; nothing may be added afterwards. */

@@ -167,16 +167,18 @@ static bool has_bucket(struct store_view *v, struct day_id id, int64_t at)
 	return has;
 }
 
+enum { SHORT_S = 7200 };
+
 /*
- * For a short range, finer steps are read though there are more of them: the names of their stacks are closer together in
- * the file (day_steps[].remembered_s), and reading these takes most of the time. But a finer file may have been lost, and
- * begun anew later; then it has nothing of when the wider step began.
+ * For a short range, finer steps are read though there are more of them: the nodes of their stacks are closer together in
+ * the file, as no stack is remembered for longer (day_steps[].remembered_s), and reading nodes takes most of the time. But a
+ * finer file may have been lost, and begun anew later; then it has nothing of when the wider step began.
  */
 static bool prefers_finer(struct store_view *v, struct day_id id, int64_t at)
 {
 	int64_t range = seconds(v->q.to_ns - v->q.from_ns);
 
-	while (id.step-- > 0 && range <= day_steps[id.step].remembered_s)
+	while (id.step-- > 0 && range <= SHORT_S)
 		if (has_bucket(v, id, at))
 			return true;
 	return false;

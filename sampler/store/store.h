@@ -71,6 +71,8 @@ uint64_t store_bytes(const char *dir); /* what its files take on disk */
  */
 struct store_view;
 int store_view_open(const char *dir, const struct store_query *q, struct store_view **ret, struct err *err);
+/* A process that may have threads reads many days with two. */
+void store_view_use_threads(struct store_view *v);
 /* Samples of all targets in one profile, which the caller frees. Steps that overlap the range are included whole. */
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err);
 /*

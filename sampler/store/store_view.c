@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct store_view {
 	struct store_query q;
 	VEC(struct view_day) days;
 	bool any; /* some file exists, of whatever time */
+	bool threads; /* a second one may read half of the files */
 	/* Where samples go: one of these. */
 	struct samples *samples;
 	struct store_list *list;
@@ -254,26 +256,33 @@ static int say_nothing(const struct store_view *v, struct err *err)
 	return err_set(err, -ENODATA, "there are no samples of that time");
 }
 
-/* By the dates of the files, since a range may be of any length. */
-static int read_all(struct store_view *v, struct err *err)
+/* The first date after `done`; INT64_MAX: there is none. */
+static int64_t next_date(const struct store_view *v, int64_t done)
 {
-	int64_t done = INT64_MIN;
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < v->days.n; i++) {
+		int64_t date = v->days.v[i].day->id.date;
+
+		if (date > done && date < next)
+			next = date;
+	}
+	return next;
+}
+
+/* Dates after `done`, before `end`: of the files, since a range may be of any length. */
+static int read_dates(struct store_view *v, int64_t done, int64_t end, struct err *err)
+{
 	int r = 0;
 
-	for (;;) {
-		int64_t next = INT64_MAX;
+	while (r == 0 && (done = next_date(v, done)) < end)
+		r = read_date(v, done, err);
+	return r;
+}
 
-		for (size_t i = 0; i < v->days.n; i++) {
-			int64_t date = v->days.v[i].day->id.date;
-
-			if (date > done && date < next)
-				next = date;
-		}
-		if (r < 0 || next == INT64_MAX)
-			return r;
-		r = read_date(v, next, err);
-		done = next;
-	}
+static int read_all(struct store_view *v, struct err *err)
+{
+	return read_dates(v, INT64_MIN, INT64_MAX, err);
 }
 
 int store_view_targets(struct store_view *v, size_t max, store_row_fn *row, void *ctx, struct err *err)
@@ -337,15 +346,80 @@ static int name_samples(struct store_view *v, struct samples *s, struct named_pr
 	return r == 0 && *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+/* --- in two threads --- */
+
+/* Files before a date, which nothing else reads meanwhile. */
+struct half {
+	struct store_view v; /* a copy, with its own samples */
+	int64_t end;
+	struct samples samples;
+	struct err err;
+	int r;
+};
+
+static void *read_half(void *ctx)
+{
+	struct half *h = ctx;
+
+	h->r = read_dates(&h->v, INT64_MIN, h->end, &h->err);
+	return NULL;
+}
+
+/* The date in the middle; INT64_MIN: there are few. */
+static int64_t middle_date(const struct store_view *v)
+{
+	enum { FEW = 4 };
+	int64_t date = INT64_MIN;
+	size_t n = 0;
+
+	while ((date = next_date(v, date)) != INT64_MAX)
+		n++;
+	for (size_t i = 0; n >= FEW && i <= n / 2; i++)
+		date = next_date(v, i ? date : INT64_MIN);
+	return n >= FEW ? date : INT64_MIN;
+}
+
+/* Both halves take about the same time, and what they have in common is little to add up. */
+static int read_halves(struct store_view *v, struct err *err)
+{
+	struct half h = {.v = *v, .end = middle_date(v)};
+	pthread_t thread;
+	int r = 0;
+
+	if (!v->threads || h.end == INT64_MIN)
+		return read_all(v, err);
+	h.v.samples = &h.samples;
+	if (samples_begin(&h.samples, v->samples->base_s) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (pthread_create(&thread, NULL, read_half, &h) == 0) {
+		r = read_dates(v, h.end - 1, INT64_MAX, err);
+		pthread_join(thread, NULL);
+	} else {
+		r = read_all(v, err);
+	}
+	if (r == 0 && h.r < 0)
+		r = err_set(err, h.r, "%s", h.err.msg);
+	if (r == 0 && samples_merge(v->samples, &h.samples) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	samples_done(&h.samples);
+	return r;
+}
+
+void store_view_use_threads(struct store_view *v)
+{
+	v->threads = true;
+}
+
 int store_view_read(struct store_view *v, struct named_profile **ret, struct err *err)
 {
 	CLEANUP(samples_done) struct samples s;
+	int64_t first = next_date(v, INT64_MIN);
 	int r;
 
-	if (samples_begin(&s) < 0)
+	if (samples_begin(&s, first == INT64_MAX ? 0 : first * DAY_S) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	v->samples = &s;
-	r = read_all(v, err);
+	r = read_halves(v, err);
 	if (r == 0 && !s.buckets)
 		r = say_nothing(v, err);
 	v->samples = NULL;

@@ -72,7 +72,7 @@ static void read_profile(struct day *d, const struct store_query *q, struct cost
 {
 	struct samples s;
 
-	assert_int_equal(samples_begin(&s), 0);
+	assert_int_equal(samples_begin(&s, 0), 0);
 	assert_int_equal(day_read(d, q, MIDNIGHT, MIDNIGHT + 3600, &s, NULL), 0);
 	assert_int_equal(s.sum.n, METHODS);
 	ret->nodes = dictionary_count(s.names, DICT_NODES);

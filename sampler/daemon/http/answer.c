@@ -46,9 +46,13 @@ static void view_close(struct store_view **v)
 int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
 {
 	struct store_query sq;
+	int r;
 
 	query_of_store(q, &sq);
-	return store_view_open(c->store, &sq, ret, err);
+	r = store_view_open(c->store, &sq, ret, err);
+	if (r == 0)
+		store_view_use_threads(*ret);
+	return r;
 }
 
 int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err)

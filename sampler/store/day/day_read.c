@@ -111,7 +111,7 @@ static int hand_over(struct reading *rd)
 	return r;
 }
 
-/* Times before the range become its first millisecond. */
+/* In milliseconds; times before the start become its first one. */
 static uint32_t since_start(int64_t ms, int64_t start_s)
 {
 	int64_t since = ms - start_s * 1000;
@@ -122,7 +122,7 @@ static uint32_t since_start(int64_t ms, int64_t start_s)
 static int note_compile(struct reading *rd, sqlite3_stmt *s, struct err *err)
 {
 	int64_t function = sqlite3_column_int64(s, 0), why = sqlite3_column_int64(s, 1);
-	int64_t start_s = rd->samples->first_s;
+	int64_t start_s = rd->samples->base_s;
 	struct named_compile c = {
 		.c1_ms = since_start(sqlite3_column_int64(s, 2), start_s),
 		.c2_ms = since_start(sqlite3_column_int64(s, 3), start_s),

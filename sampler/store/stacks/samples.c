@@ -7,9 +7,9 @@
 #include "sampler/store/stacks/stacks_out.h"
 #include "symbolizer/base/cleanup.h"
 
-int samples_begin(struct samples *s)
+int samples_begin(struct samples *s, int64_t base_s)
 {
-	*s = (struct samples){.names = dictionary_new()};
+	*s = (struct samples){.names = dictionary_new(), .base_s = base_s};
 	return s->names ? 0 : -ENOMEM;
 }
 
@@ -72,6 +72,14 @@ static int name_counts(struct samples *s, struct stacks_out *out, struct named_b
 	return 0;
 }
 
+/* Times before the first sample become its first millisecond. */
+static uint32_t since_first(const struct samples *s, uint32_t ms)
+{
+	int64_t before = (s->first_s - s->base_s) * 1000;
+
+	return !ms ? 0 : ms > before ? (uint32_t)(ms - before) : 1;
+}
+
 static void name_compiled(const struct samples *s, const struct stacks_out *out, struct named_builder *b)
 {
 	for (size_t i = 0; i < s->compiled.n; i++) {
@@ -79,6 +87,8 @@ static void name_compiled(const struct samples *s, const struct stacks_out *out,
 
 		if (!out->functions[i]) /* functions without samples are not needed */
 			continue;
+		c.c1_ms = since_first(s, c.c1_ms);
+		c.c2_ms = since_first(s, c.c2_ms);
 		if (c.why_interpreted)
 			c.why_interpreted = named_builder_string(b, text(s, c.why_interpreted));
 		named_builder_compile(b, out->functions[i], &c);

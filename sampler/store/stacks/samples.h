@@ -25,16 +25,19 @@ struct samples {
 	struct bucket sum;
 	VEC(struct named_compile) compiled; /* by function; why_interpreted: string */
 	uint32_t unit; /* string */
+	int64_t base_s; /* what times in `compiled` count from, until samples_name(); a time before all samples */
 	int64_t first_s, last_s; /* first and last time with samples; last_s is exclusive. 0: none */
 	uint32_t buckets;
 	struct target_texts of;
 	uint64_t left_out; /* samples whose stacks are beyond SAMPLES_FRAMES_MAX */
 };
 
-int samples_begin(struct samples *s); /* -ENOMEM, or 0 */
+int samples_begin(struct samples *s, int64_t base_s); /* -ENOMEM, or 0 */
 void samples_done(struct samples *s);
 /* Notes how a function was compiled. 0 or -ENOMEM. */
 int samples_compiled(struct samples *s, uint32_t function, const struct named_compile *c);
+/* Adds those of other times, of the same query and base_s. 0 or -ENOMEM. */
+int samples_merge(struct samples *s, const struct samples *other);
 /* Adds them to a profile, with its metadata but for the event. 0 or -ENOMEM. */
 int samples_name(struct samples *s, struct named_builder *b);
 

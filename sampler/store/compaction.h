@@ -20,7 +20,8 @@ struct compaction;
 int compaction_begin(const char *dir, struct day_id id, struct compaction **ret, struct err *err);
 /*
  * Works for about that much CPU time: a piece takes some milliseconds. 1: there is more to do, 0: the file is compact
- * now; -errno: the file stays as it is, and may be read: it is damaged, or larger than any that a daemon writes (-E2BIG).
+ * now; -errno: the file stays as it is, and may be read: it is damaged, say, or has stacks that are too deep for the memory
+ * that this may take.
  */
 int compaction_work(struct compaction *c, uint64_t cpu_ns, struct err *err);
 /* At any time; NULL is allowed. */

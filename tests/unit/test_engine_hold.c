@@ -49,11 +49,13 @@ static void test_pause(void **state)
 	struct perf_hold h = {0};
 
 	(void)state;
-	perf_hold_new(&h, 100 * S);
+	assert_true(perf_hold_new(&h, 98 * S)); /* a longer pause may have begun */
+	assert_false(perf_hold_new(&h, 100 * S - 1));
+	assert_false(perf_hold_new(&h, 100 * S));
 	assert_int_equal(perf_hold_pause_ms(&h, 100 * S), 100);
 	assert_int_equal(perf_hold_pause_ms(&h, 102 * S - 1), 100);
 	assert_int_equal(perf_hold_pause_ms(&h, 102 * S), 250);
-	perf_hold_new(&h, 102 * S);
+	assert_true(perf_hold_new(&h, 102 * S));
 	assert_int_equal(perf_hold_pause_ms(&h, 103 * S), 100);
 }
 

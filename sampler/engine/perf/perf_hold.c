@@ -5,9 +5,9 @@ enum { BYTES_MAX = 4 << 20, YOUNG_PAUSE_MS = 100, NEW_PAUSE_MS = 250 };
 #define NEW_NS UINT64_C(30000000000)
 #define WAIT_NS UINT64_C(1000000000)
 
-void perf_hold_new(struct perf_hold *h, uint64_t now_ns)
+bool perf_hold_new(struct perf_hold *h, uint64_t now_ns)
 {
-	atomic_store(&h->new_ns, now_ns);
+	return now_ns >= atomic_exchange(&h->new_ns, now_ns) + YOUNG_NS;
 }
 
 void perf_hold_urgent(struct perf_hold *h, uint64_t time_ns)

@@ -17,7 +17,8 @@ struct perf_hold {
 	uint64_t urgent_ns; /* of the newest urgent record that waits; 0: none */
 };
 
-void perf_hold_new(struct perf_hold *h, uint64_t now_ns); /* a process was added; from any thread */
+/* A process was added; from any thread. Does that make the pause shorter, which may have begun already? */
+bool perf_hold_new(struct perf_hold *h, uint64_t now_ns);
 void perf_hold_urgent(struct perf_hold *h, uint64_t time_ns); /* a record of that time is */
 bool perf_hold_calm(const struct perf_hold *h, uint64_t now_ns); /* no process is new */
 uint32_t perf_hold_pause_ms(const struct perf_hold *h, uint64_t now_ns); /* between two rounds, at most, if one is */

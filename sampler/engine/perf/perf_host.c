@@ -399,8 +399,8 @@ void perf_host_watch(struct perf_host *h, pid_t pid, bool on)
 		return;
 	if (on) {
 		atomic_fetch_or_explicit(&h->watched[pid / 64], bit, memory_order_relaxed);
-		perf_hold_new(&h->hold, clock_monotonic_ns());
-		wake(h->wake_fd); /* it may be in a longer pause */
+		if (perf_hold_new(&h->hold, clock_monotonic_ns()))
+			wake(h->wake_fd);
 	} else {
 		atomic_fetch_and_explicit(&h->watched[pid / 64], ~bit, memory_order_relaxed);
 	}

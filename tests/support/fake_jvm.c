@@ -310,8 +310,8 @@ static uint64_t java_symbol(struct fake_jvm *j, const char *s)
 {
 	uint64_t a = take(j, 12 + strlen(s));
 
-	put16(j, a + 6, (uint16_t)strlen(s));
-	put(j, a + 10, s, strlen(s));
+	put16(j, a + FAKE_SYMBOL_LENGTH, (uint16_t)strlen(s));
+	put(j, a + FAKE_SYMBOL_TEXT, s, strlen(s));
 	return a;
 }
 
@@ -327,7 +327,7 @@ static void method_tables(struct fake_jvm *j)
 	field(j, "ConstMethod", "::_constants", "ConstantPool*", FAKE_CONST_POOL);
 	field(j, "ConstMethod", j->major >= 21 ? "::_flags._flags" : "::_flags", j->major >= 21 ? "u4" : "u2", 28);
 	field(j, "ConstMethod", "::_code_size", "u2", 40);
-	field(j, "ConstMethod", "::_name_index", "u2", 46);
+	field(j, "ConstMethod", "::_name_index", "u2", FAKE_CONST_NAME);
 	field(j, "ConstMethod", "::_signature_index", "u2", 44);
 	field(j, "ConstMethod", "::_constMethod_size", "int", 48);
 	field(j, "ConstMethod", "::_max_locals", "u2", 56);
@@ -342,7 +342,7 @@ static void method_tables(struct fake_jvm *j)
 	field(j, "Klass", "::_super", "Klass*", FAKE_KLASS_SUPER);
 	field(j, "Klass", "::_class_loader_data", "ClassLoaderData*", FAKE_KLASS_LOADER);
 	field(j, "ClassLoaderData", "::_class_loader", "OopHandle", 8);
-	field(j, "Symbol", "::_length", "u2", 6);
+	field(j, "Symbol", "::_length", "u2", FAKE_SYMBOL_LENGTH);
 	field(j, "Symbol", "::_body", NULL, 10);
 	constant(j, "ConstMethod::_has_linenumber_table", 4);
 }
@@ -370,7 +370,7 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 	put64(j, cm + FAKE_CONST_POOL, pool);
 	put32(j, cm + 28, 4);
 	put16(j, cm + 40, 10);
-	put16(j, cm + 46, 1);
+	put16(j, cm + FAKE_CONST_NAME, 1);
 	put16(j, cm + 44, 2);
 	put32(j, cm + 48, (CM + 24) / 8);
 	put16(j, cm + 56, 3);

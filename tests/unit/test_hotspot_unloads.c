@@ -22,6 +22,8 @@ struct world {
 	struct hotspot *hs;
 	uint64_t pc, unloaded;
 	unsigned reads, count_reads; /* of anything; of the count of unloaded classes */
+	uint64_t at; /* when that address has been read, the JVM does this, once */
+	void (*meanwhile)(struct world *w);
 	/* What the functions that know of the past were asked, and what they answer. */
 	uint64_t asked_ns;
 	bool asked_there;
@@ -33,10 +35,15 @@ struct world {
 static void note_read(void *ctx, uint64_t addr, const void *bytes, size_t len)
 {
 	struct world *w = ctx;
+	void (*meanwhile)(struct world *) = addr == w->at ? w->meanwhile : NULL;
 
 	(void)bytes, (void)len;
 	w->reads++;
 	w->count_reads += addr == w->j.unloads;
+	if (meanwhile) {
+		w->meanwhile = NULL;
+		meanwhile(w);
+	}
 }
 
 static int set_up(void **state, int major, const char *drop)
@@ -257,103 +264,183 @@ static void known_methods_after_redefinition(void **state)
 	assert_true(unread + 2 <= compiled_again(w, 1003));
 }
 
+static uint64_t word_at(struct world *w, uint64_t addr)
+{
+	uint64_t ret;
+
+	assert_true(mem_read_u64(w->j.mem, addr, &ret));
+	return ret;
+}
+
+static void set_word(struct world *w, uint64_t addr, uint64_t value)
+{
+	fake_jvm_poke(&w->j, addr, &value, sizeof(value));
+}
+
+static uint64_t pool_of_inner(struct world *w)
+{
+	return word_at(w, word_at(w, w->j.inner + FAKE_METHOD_CONST) + FAKE_CONST_POOL);
+}
+
 /* Makes `outer` a method of the class of `inner`, with the same name and signature. */
 static void make_sibling(struct world *w)
 {
-	uint64_t from, to, pool;
-
-	assert_true(mem_read_u64(w->j.mem, w->j.inner + FAKE_METHOD_CONST, &from));
-	assert_true(mem_read_u64(w->j.mem, w->j.outer + FAKE_METHOD_CONST, &to));
-	assert_true(mem_read_u64(w->j.mem, from + FAKE_CONST_POOL, &pool));
-	fake_jvm_poke(&w->j, to + FAKE_CONST_POOL, &pool, sizeof(pool));
+	set_word(w, word_at(w, w->j.outer + FAKE_METHOD_CONST) + FAKE_CONST_POOL, pool_of_inner(w));
+	w->mem->exact = false;
 }
 
-/* Reads `outer`, and how much that takes. */
-static unsigned read_outer(struct world *w)
+/* Another class, and its pool, come to the addresses of that of `inner`. */
+static void load_another_class(struct world *w)
 {
-	unsigned before = w->reads;
-	const struct hs_method *m = hs_method(w->hs, hs_method_find(w->hs, w->j.outer));
+	uint64_t object = word_at(w, w->j.klass + FAKE_KLASS_SUPER);
 
-	assert_non_null(m);
-	assert_string_equal(m->class_name, "pkg/Fake");
-	assert_string_equal(m->name, "inner");
-	assert_string_equal(m->signature, "()Ljava/lang/String;");
-	assert_string_equal(m->source_file, "Fake.java");
-	assert_non_null(m->bytecodes);
-	return w->reads - before;
+	set_word(w, w->j.klass + FAKE_KLASS_NAME, word_at(w, object + FAKE_KLASS_NAME));
 }
 
-static unsigned read_sibling(struct world *w, void (*meanwhile)(struct world *))
+static const struct hs_method *outer_now(struct world *w)
+{
+	const struct hs_method *m;
+
+	walk(w, clock_monotonic_ns());
+	m = hs_method(w->hs, hs_method_find(w->hs, w->j.outer));
+	assert_non_null(m);
+	return m;
+}
+
+/* Another class has come to the same address. */
+static void another_class(struct world *w, bool counted)
 {
 	make_sibling(w);
-	w->mem->exact = false;
 	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
-	walk(w, UINT64_MAX); /* of a sample that nothing precedes */
-	if (meanwhile)
-		meanwhile(w);
-	return read_outer(w);
+	load_another_class(w);
+	if (counted)
+		unload(w);
+	assert_string_equal(outer_now(w)->class_name, "java/lang/Object");
 }
 
-/* Another method of a class that is known takes fewer reads, unless classes were unloaded or redefined. */
-static void sibling(void **state)
+static void class_after_unloading(void **state)
 {
-	static void (*const meanwhile[])(struct world *) = {NULL, unload, redefine};
-	int major = ((struct world *)*state)->j.major;
-	unsigned n[3];
-
-	for (int i = 0; i < 3; i++) {
-		n[i] = read_sibling(*state, meanwhile[i]);
-		assert_true(hotspot_walk_end(((struct world *)*state)->hs) || i);
-		tear_down(state);
-		assert_int_equal(set_up(state, major, NULL), 0);
-	}
-	assert_true(n[0] + 5 <= n[1]);
-	assert_true(n[0] + 5 <= n[2]);
+	another_class(*state, true);
 }
 
-/* Another class has come to the same address: the count tells so, if only after the method was read. */
-static void sibling_of_another_class(void **state)
+/* No count moves, for the class of the first method was gone before that was read: its Method* was stale. */
+static void class_after_stale_method(void **state)
+{
+	another_class(*state, false);
+}
+
+/* A method that was read after its class died tells nothing of the class that comes to the same addresses. */
+static void dropped_method(void **state)
 {
 	struct world *w = *state;
-	uint64_t object, name;
+	uint64_t before = clock_monotonic_ns();
+
+	make_sibling(w);
+	unload(w);
+	assert_int_equal(method_of(w, before), 0);
+	load_another_class(w);
+	assert_string_equal(outer_now(w)->class_name, "java/lang/Object");
+}
+
+enum { NEW_SYMBOL_BYTES = 512 };
+#define NEW_SYMBOL UINT64_C(0x7c0000000000)
+
+static void put_symbol(struct world *w, uint64_t addr, const char *text)
+{
+	uint16_t n = (uint16_t)strlen(text);
+
+	fake_jvm_poke(&w->j, addr + FAKE_SYMBOL_LENGTH, &n, sizeof(n));
+	fake_jvm_poke(&w->j, addr + FAKE_SYMBOL_TEXT, text, n);
+}
+
+static void put_new_symbol(struct world *w, const char *text)
+{
+	static const uint8_t zeros[NEW_SYMBOL_BYTES];
+
+	fake_jvm_poke(&w->j, NEW_SYMBOL, zeros, sizeof(zeros));
+	put_symbol(w, NEW_SYMBOL, text);
+}
+
+/* The same class is loaded again to the same addresses, and its symbols to others: where "inner" was, there is "other" now. */
+static void swapped_symbols(void **state)
+{
+	struct world *w = *state;
+	uint64_t slots = pool_of_inner(w) + FAKE_POOL, name = word_at(w, slots + 8) & ~UINT64_C(1);
+	uint32_t id;
 	const struct hs_method *m;
 
 	make_sibling(w);
-	w->mem->exact = false;
-	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
-	walk(w, UINT64_MAX);
-	assert_true(mem_read_u64(w->j.mem, w->j.klass + FAKE_KLASS_SUPER, &object));
-	assert_true(mem_read_u64(w->j.mem, object + FAKE_KLASS_NAME, &name));
-	fake_jvm_poke(&w->j, w->j.klass + FAKE_KLASS_NAME, &name, sizeof(name));
+	id = method_of(w, clock_monotonic_ns());
+	put_new_symbol(w, "inner");
+	set_word(w, slots + 8, NEW_SYMBOL);
+	put_symbol(w, name, "other");
+	set_word(w, slots + 24, name);
+	fake_jvm_poke(&w->j, word_at(w, w->j.outer + FAKE_METHOD_CONST) + FAKE_CONST_NAME, &(uint16_t){3}, 2);
 	unload(w);
-	m = hs_method(w->hs, hs_method_find(w->hs, w->j.outer));
-	assert_non_null(m);
-	assert_string_equal(m->class_name, "java/lang/Object");
+	assert_int_equal(method_of(w, clock_monotonic_ns()), id);
+	m = outer_now(w);
+	assert_string_equal(m->name, "other");
+	assert_string_equal(m->source_file, "other");
 }
 
-/* How much the end of a walk reads that has found a known method. */
-static unsigned read_at_end(struct world *w)
+static void reuse_symbol(struct world *w)
 {
-	unsigned before;
+	char text[301] = {0};
 
-	walk(w, clock_monotonic_ns());
-	assert_int_not_equal(hs_method_find(w->hs, w->j.inner), 0);
-	before = w->reads;
-	assert_true(hotspot_walk_end(w->hs));
-	return w->reads - before;
+	memset(text, 'b', sizeof(text) - 1);
+	unload(w);
+	put_new_symbol(w, text);
 }
 
-/* While both counts stay, a method is unchanged; if classes were redefined, only its memory tells. */
-static void known_method_at_end(void **state)
+/* What is read of a long symbol is read before the count that confirms it. */
+static void long_symbol(void **state)
+{
+	struct world *w = *state;
+	char text[301] = {0};
+	const struct hs_method *m;
+
+	memset(text, 'a', sizeof(text) - 1);
+	put_new_symbol(w, text);
+	set_word(w, w->j.klass + FAKE_KLASS_NAME, NEW_SYMBOL);
+	w->mem->exact = false;
+	walk(w, clock_monotonic_ns());
+	w->at = w->j.unloads;
+	w->meanwhile = reuse_symbol;
+	m = hs_method(w->hs, hs_method_find(w->hs, w->j.inner));
+	assert_null(w->meanwhile);
+	assert_non_null(m);
+	assert_string_equal(m->class_name, text);
+}
+
+static void replace_inner(struct world *w)
+{
+	set_word(w, w->j.inner + FAKE_METHOD_CONST, word_at(w, w->j.outer + FAKE_METHOD_CONST));
+}
+
+/* Its memory has another owner while it is read, and no class was unloaded: the Method* was stale. */
+static void replaced_while_read(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
-	assert_true(read_at_end(w) > 0);
 	w->mem->exact = false;
-	assert_int_equal(read_at_end(w), 0);
-	redefine(w);
-	assert_true(read_at_end(w) > 0);
+	walk(w, clock_monotonic_ns());
+	w->at = w->j.inner;
+	w->meanwhile = replace_inner;
+	assert_int_equal(hs_method_find(w->hs, w->j.inner), 0);
+	assert_null(w->meanwhile);
+}
+
+/* So it has after it was read. */
+static void replaced_after_it_was_read(void **state)
+{
+	struct world *w = *state;
+
+	w->mem->exact = false;
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	walk(w, clock_monotonic_ns());
+	assert_int_not_equal(hs_method_find(w->hs, w->j.inner), 0);
+	replace_inner(w);
+	assert_false(hotspot_walk_end(w->hs));
 }
 
 /* The count moves while they are read. */
@@ -559,9 +646,13 @@ int main(void)
 		ALL(known_methods_after_redefinition),
 		ALL(count_read_for_new_method),
 		cmocka_unit_test_setup_teardown(bytecodes_read_at_once, set_up_25, tear_down),
-		ALL(sibling),
-		ALL(sibling_of_another_class),
-		ALL(known_method_at_end),
+		ALL(class_after_unloading),
+		ALL(class_after_stale_method),
+		ALL(dropped_method),
+		ALL(swapped_symbols),
+		ALL(long_symbol),
+		ALL(replaced_while_read),
+		ALL(replaced_after_it_was_read),
 		ALL(unloaded_meanwhile),
 		ALL(code_read_soon),
 		ALL(known_code),

@@ -67,18 +67,9 @@ static uint32_t method_take(struct method_table *table, struct method_read *m, u
 	table->methods.replaced++;
 	method_drop(table, m->candidate);
 	method_read_done(m);
-	*m = (struct method_read){.addr = addr, .fresh = true, .alone = true};
+	*m = (struct method_read){.addr = addr, .fresh = true};
 	read_all(table, m, 1);
 	return method_take_fresh(table, m, unloads);
-}
-
-static void read_again(struct method_table *table, struct method_read *m)
-{
-	uint64_t addr = m->addr;
-
-	method_read_done(m);
-	*m = (struct method_read){.addr = addr, .whole = true, .alone = true};
-	read_all(table, m, 1);
 }
 
 /* What the JVM has counted, as far as that was read. */
@@ -115,13 +106,14 @@ static void confirm_known(struct method_table *table, struct method_read *m, siz
 {
 	size_t i = 0;
 
-	while (i < n && !m[i].known && !m[i].counted)
+	while (i < n && !m[i].known)
 		i++;
 	if (i == n || !counts_moved(table, before, table->read_ns))
 		return;
 	for (; i < n; i++)
-		if (m[i].counted || (m[i].known && !method_is_recent(table, method_entry(table, m[i].candidate))))
-			read_again(table, &m[i]);
+		if (m[i].known)
+			m[i] = (struct method_read){.addr = m[i].addr, .whole = true};
+	read_all(table, m, n);
 }
 
 /* Interns a group of at most READ_GROUP methods. */
@@ -249,15 +241,6 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 	return was;
 }
 
-/* Do the counts, which were read since the sample, show that it was unchanged then? */
-static bool is_unchanged(const struct method_table *table, const struct method_entry *e)
-{
-	uint64_t sample_ns = table->jvm->moment.sample_ns;
-
-	return method_known_usable(table) && method_is_certain(table, e) &&
-	       is_read_since(&table->unloads.seen, sample_ns) && is_read_since(&table->redefinitions.seen, sample_ns);
-}
-
 /* A method that was read before classes were unloaded may have been replaced, so its names are read again. */
 uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 {
@@ -272,8 +255,7 @@ uint32_t hs_method_find(struct hotspot *hs, uint64_t method)
 		return id;
 	if (redefined_doubt(table->jvm, &table->redefinitions, e->holder, e->added_ns))
 		return 0;
-	if (!is_unchanged(table, e))
-		interned_use(&table->methods, id);
+	interned_use(&table->methods, id);
 	return id;
 }
 
@@ -312,7 +294,6 @@ void method_table_done(struct method_table *table)
 	interned_done(&table->methods);
 	arena_done(&table->parts);
 	u64map_done(&table->redefinitions.classes);
-	method_known_done(&table->known);
 }
 
 void methods_forget_begin(struct method_table *table)

@@ -7,30 +7,23 @@
 #include "symbolizer/hotspot/methods/method_read.h"
 #include "symbolizer/hotspot/reader/utf8.h"
 
-/* The longest symbol, and the longest UTF-8 form of one. */
-enum { SYMBOL_MAX = 65535, TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 };
+enum { TEXT_MAX = SYMBOL_MAX / 2 * 3 + 8 }; /* the longest UTF-8 form of a symbol */
 
 const char *method_text(struct method_table *table, const struct method_read *m, int s)
 {
-	uint8_t *bytes CLEANUP(free_at_exit) = NULL;
 	char *text CLEANUP(free_at_exit) = NULL;
 	char small[SYMBOL_GUESS * 2], *dst = small;
+	size_t size = sizeof(small);
 	struct bytes t = {0};
-	size_t len = 0, size = sizeof(small);
 	long n;
 
-	if (m->text[s])
-		return m->text[s];
-	if (m->symbol[s] == 0)
+	if (m->symbol[s] == 0 || !method_read_text(table->jvm, m, s, &t))
 		return NULL;
-	if (m->name_is_long[s] || !symbol_decode(table->jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, &t, &len) ||
-	    t.n < len) {
-		bytes = malloc(SYMBOL_MAX);
+	if (m->text[s]) {
 		dst = text = malloc(TEXT_MAX);
 		size = TEXT_MAX;
-		if (!bytes || !text || !symbol_read(table->jvm, m->symbol[s], bytes, SYMBOL_MAX, &len))
+		if (!text)
 			return NULL;
-		t = (struct bytes){bytes, len};
 	}
 	n = utf8_from_modified(dst, size, t.p, t.n);
 	if (n <= 0)
@@ -89,18 +82,20 @@ static void line_table_seek(struct method_table *table, struct hs_method *ret)
 	}
 }
 
+/* Has it one that methods_read() has not read? */
+static bool lacks_line_table(const struct jvm *jvm, const struct method_read *m)
+{
+	return has_line_table(jvm, method_read_header(jvm, m)) && (m->tail_bad || m->tail_len <= m->code_size);
+}
+
 static void bytecodes_keep(struct method_table *table, const struct method_read *m, struct hs_method *ret)
 {
-	struct bytes h = method_read_header(table->jvm, m);
-
 	if (!m->tail_bad && m->code_size)
 		ret->bytecodes = arena_copy(&table->parts, m->tail, m->code_size);
-	if (!has_line_table(table->jvm, h))
-		return;
-	if (!m->tail_bad && m->tail_len > m->code_size)
-		line_table_keep(table, m->tail + m->code_size, m->tail_len - m->code_size, ret);
-	else
+	if (lacks_line_table(table->jvm, m))
 		line_table_seek(table, ret);
+	else if (has_line_table(table->jvm, method_read_header(table->jvm, m)))
+		line_table_keep(table, m->tail + m->code_size, m->tail_len - m->code_size, ret);
 }
 
 static bool method_build(struct method_table *table, const struct method_read *m, struct hs_method *ret)
@@ -124,28 +119,15 @@ static bool method_build(struct method_table *table, const struct method_read *m
 }
 
 /* Notes the end of the class name in memory, for the check after each walk. */
-static void class_tail_note(struct jvm *jvm, const struct method_read *m, struct method_entry *e)
+static void class_tail_note(const struct jvm *jvm, const struct method_read *m, struct method_entry *e)
 {
-	uint8_t bytes[CLASS_TAIL_MAX];
-	const uint8_t *tail = bytes;
 	struct bytes t;
-	size_t len;
 
-	if (m->like) {
-		e->tail_addr = m->like->tail_addr;
-		e->tail_hash = m->like->tail_hash;
-		e->tail_len = m->like->tail_len;
+	if (!method_read_text(jvm, m, CLASS, &t) || !t.n)
 		return;
-	}
-	if (!symbol_decode(jvm, (struct bytes){m->guess[CLASS], SYMBOL_GUESS}, &t, &len) || !len)
-		return;
-	e->tail_len = (uint8_t)(len < CLASS_TAIL_MAX ? len : CLASS_TAIL_MAX);
-	e->tail_addr = e->class_symbol + jvm->l.symbol_body.at + len - e->tail_len;
-	if (t.n >= len)
-		tail = t.p + len - e->tail_len;
-	else if (!mem_read(jvm->mem, e->tail_addr, bytes, e->tail_len))
-		e->tail_len = 0;
-	e->tail_hash = e->tail_len ? hash_bytes(tail, e->tail_len) : 0;
+	e->tail_len = (uint8_t)(t.n < CLASS_TAIL_MAX ? t.n : CLASS_TAIL_MAX);
+	e->tail_addr = e->class_symbol + jvm->l.symbol_body.at + t.n - e->tail_len;
+	e->tail_hash = hash_bytes(t.p + t.n - e->tail_len, e->tail_len);
 }
 
 static size_t text_size(const char *s)
@@ -180,21 +162,18 @@ uint32_t method_add(struct method_table *table, const struct method_read *m, uin
 		return 0;
 	e = (struct method_entry){
 		.head.key = m->addr,
-		.head.checked_ns = table->jvm->moment.now_ns, /* methods_read() has checked its identity */
+		/* methods_read() has checked its identity, after reading all but what line_table_seek() reads */
+		.head.checked_ns = lacks_line_table(table->jvm, m) ? 0 : table->jvm->moment.now_ns,
 		.method = method,
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
 		.class_symbol = m->symbol[CLASS],
-		.pool = m->pool,
-		.pool_length = (uint16_t)m->pool_length,
 		.unloads = unloads,
 		.added_ns = table->read_ns,
 	};
 	class_tail_note(table->jvm, m, &e);
 	id = method_entry_add(table, &e, 0);
-	if (!id)
-		return 0;
-	u64map_put(&table->methods.ids, m->addr, id);
-	method_known_add(table, id, (uint64_t[]){m->symbol[NAME], m->symbol[SIGNATURE], m->symbol[SOURCE]});
+	if (id)
+		u64map_put(&table->methods.ids, m->addr, id);
 	return id;
 }

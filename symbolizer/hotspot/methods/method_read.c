@@ -47,12 +47,11 @@ struct bytes method_read_header(const struct jvm *jvm, const struct method_read 
 
 static bool wanted(const struct method_read *m)
 {
-	return !m->bad && !m->known;
+	return !m->done && !m->bad && !m->known;
 }
 
 static void step_method(struct batch *b, struct method_read *m)
 {
-	m->counted = !m->alone && method_known_usable(b->table);
 	m->bad = !object_ok(m->addr);
 	if (!m->bad)
 		batch_add(b, m->addr, m->method, method_span(&b->table->jvm->l), &m->bad);
@@ -119,9 +118,7 @@ static void step_pool(struct batch *b, struct method_read *m)
 		return;
 	if (!m->candidate)
 		tail_plan(b, m);
-	m->like = m->counted ? method_known_pool(b->table, m->pool) : NULL;
-	if (!m->like)
-		batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
+	batch_add(b, m->pool, m->cp, pool_span(l), &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->slot[NAME], 8, &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_signature)), &m->slot[SIGNATURE], 8, &m->bad);
 }
@@ -131,9 +128,9 @@ static void class_take(const struct jvm *jvm, struct method_read *m)
 	const struct hs_layout *l = &jvm->l;
 	struct bytes cp = {m->cp, pool_span(l)};
 
-	m->pool_length = m->like ? m->like->pool_length : (uint32_t)bytes_get(cp, l->cp_length);
-	m->holder = m->like ? m->like->holder : bytes_get(cp, l->cp_holder);
-	m->source_index = m->like ? 0 : (uint32_t)bytes_get(cp, l->cp_source_file);
+	m->pool_length = (uint32_t)bytes_get(cp, l->cp_length);
+	m->holder = bytes_get(cp, l->cp_holder);
+	m->source_index = (uint32_t)bytes_get(cp, l->cp_source_file);
 }
 
 /* Constant pools of synthetic methods have only three entries, so every index is checked. */
@@ -150,19 +147,9 @@ static bool pool_check(const struct jvm *jvm, const struct method_read *m)
 static void symbol_plan(struct batch *b, struct method_read *m, int s)
 {
 	m->symbol[s] = m->slot[s] & ~UINT64_C(1);
-	m->text[s] = s != CLASS && m->counted ? method_known_symbol(b->table, m->symbol[s]) : NULL;
-	m->name_is_long[s] = !m->text[s] && !addr_ok(m->symbol[s]);
-	if (!m->text[s] && !m->name_is_long[s])
-		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->name_is_long[s]);
-}
-
-/* What is known of the class. */
-static void class_like(struct method_read *m)
-{
-	m->slot[CLASS] = m->symbol[CLASS] = m->like->class_symbol;
-	m->text[CLASS] = m->like->method.class_name;
-	m->slot[SOURCE] = m->symbol[SOURCE] = 0;
-	m->text[SOURCE] = m->like->method.source_file;
+	m->guess_bad[s] = !addr_ok(m->symbol[s]);
+	if (!m->guess_bad[s])
+		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->guess_bad[s]);
 }
 
 static void step_names(struct batch *b, struct method_read *m)
@@ -176,17 +163,12 @@ static void step_names(struct batch *b, struct method_read *m)
 	}
 	symbol_plan(b, m, NAME);
 	symbol_plan(b, m, SIGNATURE);
-	if (m->like) {
-		class_like(m);
-		return;
-	}
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
 	m->slot[SOURCE] = 0;
 	if (l->cp_source_file.ok && m->source_index && m->source_index < m->pool_length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
-			  &m->name_is_long[SOURCE]);
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->guess_bad[SOURCE]);
 	else if (!l->cp_source_file.ok && l->klass_source_file.ok)
-		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->name_is_long[SOURCE]);
+		batch_add(b, m->holder + l->klass_source_file.at, &m->source_index, 2, &m->guess_bad[SOURCE]);
 }
 
 /* Up to JDK 14 the index of the source file is in the class, so that reading it takes one more step. */
@@ -194,31 +176,62 @@ static void step_source_index(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
 
-	if (!m->like && !l->cp_source_file.ok && l->klass_source_file.ok && m->source_index &&
-	    m->source_index < m->pool_length)
-		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8,
-			  &m->name_is_long[SOURCE]);
+	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index && m->source_index < m->pool_length)
+		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->guess_bad[SOURCE]);
 }
 
 static void step_class(struct batch *b, struct method_read *m)
 {
-	if (m->like)
-		return;
 	symbol_plan(b, m, CLASS);
 	symbol_plan(b, m, SOURCE);
 }
 
+bool method_read_text(const struct jvm *jvm, const struct method_read *m, int s, struct bytes *ret)
+{
+	size_t len;
+
+	if (m->text[s]) {
+		*ret = (struct bytes){m->text[s], m->text_len[s]};
+		return true;
+	}
+	return !m->guess_bad[s] && symbol_decode(jvm, (struct bytes){m->guess[s], SYMBOL_GUESS}, ret, &len) &&
+	       ret->n == len;
+}
+
+/* NULL: it is unreadable. */
+static uint8_t *text_read(struct jvm *jvm, uint64_t symbol, size_t *ret_len)
+{
+	uint8_t *all = malloc(SYMBOL_MAX), *less;
+
+	if (!all || !symbol_read(jvm, symbol, all, SYMBOL_MAX, ret_len)) {
+		free(all);
+		return NULL;
+	}
+	less = realloc(all, *ret_len + 1);
+	return less ? less : all;
+}
+
+/* Few symbols are so long. They are read before the fields that are compared, and before the JVM's counts. */
+static void step_texts(struct batch *b, struct method_read *m)
+{
+	struct jvm *jvm = b->table->jvm;
+	struct bytes t;
+
+	for (int s = 0; s < N_SYMBOLS; s++)
+		if (addr_ok(m->symbol[s]) && !method_read_text(jvm, m, s, &t))
+			m->text[s] = text_read(jvm, m->symbol[s], &m->text_len[s]);
+}
+
 /*
- * The last step: if these fields have not changed, everything read before belongs to one method of one class. So it does if no
- * class has been unloaded or redefined meanwhile.
+ * The last step: if these fields have not changed, everything read before belongs to one method of one class. The JVM's counts
+ * do not show that: a Method* from a stack may be stale, of a class that was unloaded long ago, and a class that is loaded to
+ * its memory moves no count.
  */
 static void step_again(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
 	struct bytes h = method_read_header(b->table->jvm, m);
 
-	if (m->counted)
-		return;
 	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
 	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
@@ -227,8 +240,6 @@ static void step_again(struct batch *b, struct method_read *m)
 
 static bool unchanged(const struct method_read *m)
 {
-	if (m->counted)
-		return true;
 	return m->again[AGAIN_CONST_METHOD] == m->const_method && m->again[AGAIN_HOLDER] == m->holder &&
 	       m->again[AGAIN_CLASS] == m->slot[CLASS] && m->again[AGAIN_NAME] == m->slot[NAME];
 }
@@ -236,8 +247,8 @@ static bool unchanged(const struct method_read *m)
 void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
-		step_method, step_const_method, step_header, step_pool,
-		step_names,  step_source_index, step_class,  step_again,
+		step_method,       step_const_method, step_header, step_pool,  step_names,
+		step_source_index, step_class,        step_texts,  step_again,
 	};
 	struct batch b = {.table = table};
 
@@ -247,13 +258,19 @@ void methods_read(const struct method_table *table, struct method_read *m, size_
 				steps[s](&b, &m[i]);
 		batch_read(&b);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (wanted(&m[i]) && !unchanged(&m[i]))
 			m[i].bad = true;
+		m[i].done = true;
+	}
 }
 
 void method_read_done(struct method_read *m)
 {
 	free(m->tail);
 	m->tail = NULL;
+	for (int s = 0; s < N_SYMBOLS; s++) {
+		free(m->text[s]);
+		m->text[s] = NULL;
+	}
 }

@@ -9,6 +9,7 @@
  */
 enum {
 	SYMBOL_GUESS = 136, /* bytes of a symbol to read before its length is known */
+	SYMBOL_MAX = 65535, /* the longest text of one */
 	HEADER_GUESS = 512, /* of a ConstMethod: few have more bytecodes and data after them */
 	METHOD_SPAN_MAX = 256,
 	POOL_SPAN_MAX = 512,
@@ -26,24 +27,24 @@ struct method_read {
 		candidate; /* out: the cached method with this identity, whose names remain to be compared; the tail is not read */
 	bool fresh; /* in: do not look for a candidate */
 	bool whole; /* in: read the names of a candidate in any case */
-	bool alone; /* in: do not rely on the JVM's counts */
 	bool known; /* out: the candidate's class has not been unloaded since it was read, as far as the JVM's count was
 		     * read before: nothing more was read */
 	bool bad; /* out: it is not a method */
-	bool counted; /* out: it is valid only if the JVM's counts are still what they were before */
-	const struct method_entry *like; /* one of the same class; NULL: none is known */
-	const char *text[N_SYMBOLS]; /* known, so that the symbol was not read; else NULL */
+	bool done; /* out: it was read. methods_read() leaves it alone if it is set */
 	uint64_t const_method, pool, holder;
 	uint32_t pool_length; /* in slots */
 	uint64_t symbol[N_SYMBOLS], slot[N_SYMBOLS];
-	bool name_is_long[N_SYMBOLS]; /* SYMBOL_GUESS was too short */
+	bool guess_bad[N_SYMBOLS]; /* SYMBOL_GUESS was too long */
+	uint8_t *text
+		[N_SYMBOLS]; /* of symbols that `guess` lacks, or lacks in part; free them with method_read_done() */
+	size_t text_len[N_SYMBOLS];
 	uint32_t source_index;
 	uint8_t *tail; /* bytecodes and the data after them; free it with method_read_done() */
 	uint32_t header_len; /* of `header`: that of the fields, or more */
 	bool header_bad; /* HEADER_GUESS was too long */
 	uint32_t code_size, tail_len;
 	bool tail_bad;
-	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end, unless `counted` */
+	uint64_t again[N_AGAIN]; /* second reading of some fields, made at the end */
 	uint8_t method[METHOD_SPAN_MAX], header[HEADER_GUESS], cp[POOL_SPAN_MAX];
 	uint8_t guess[N_SYMBOLS][SYMBOL_GUESS];
 };
@@ -53,5 +54,8 @@ struct bytes method_read_header(const struct jvm *jvm, const struct method_read 
 /* Reads n <= READ_GROUP methods. The caller frees them with method_read_done(). */
 void methods_read(const struct method_table *table, struct method_read *m, size_t n);
 void method_read_done(struct method_read *m);
+
+/* The text of a symbol, as it is in memory. false: there is none, or it was unreadable. */
+bool method_read_text(const struct jvm *jvm, const struct method_read *m, int symbol, struct bytes *ret);
 
 #endif

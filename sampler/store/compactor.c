@@ -45,20 +45,25 @@ static bool is_due(const struct compactor *k, const struct store_file *f, const 
 	return (uint64_t)(f->id.date + 1) * DAY_S + AFTER_S <= now_s;
 }
 
+static void say_failure(const struct compactor *k, const char *dir, const struct err *why)
+{
+	char name[DAY_NAME];
+
+	day_name(k->id, name);
+	log_warn("'%s/%s' cannot be made smaller: %s", dir, name, why->msg);
+}
+
 static void begin(struct compactor *k, const char *dir, const struct store_file *f)
 {
 	struct err err = {0};
-	char name[DAY_NAME];
 
 	k->id = f->id;
 	k->bytes = f->bytes;
 	k->credit_ns = AT_ONCE_NS;
 	k->then_ns = 0;
 	k->done[f->id.step] = f->id.date;
-	if (compaction_begin(dir, f->id, &k->running, &err) == 0)
-		return;
-	day_name(f->id, name);
-	log_warn("'%s/%s' cannot be compacted: %s", dir, name, err.msg);
+	if (compaction_begin(dir, f->id, &k->running, &err) < 0)
+		say_failure(k, dir, &err);
 }
 
 /* Files are sorted by step and date. Pages of many days read the widest steps. Files of the finest are soon forgotten. */
@@ -94,7 +99,6 @@ void compactor_work(struct compactor *k, const char *dir)
 {
 	uint64_t before = clock_thread_cpu_ns();
 	struct err err = {0};
-	char name[DAY_NAME];
 	int r;
 
 	if (!k->running)
@@ -107,7 +111,6 @@ void compactor_work(struct compactor *k, const char *dir)
 	if (r > 0)
 		return;
 	compactor_end(k);
-	day_name(k->id, name);
 	if (r < 0)
-		log_warn("'%s/%s' cannot be compacted: %s", dir, name, err.msg);
+		say_failure(k, dir, &err);
 }

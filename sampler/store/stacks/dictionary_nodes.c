@@ -4,24 +4,18 @@
 
 #include "sampler/store/stacks/dictionary_private.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 uint32_t dictionary_node_at(const struct dictionary *d, uint32_t node)
 {
-	uint32_t from = 0, to = d->n_kept;
+	size_t at;
 
 	if (!node)
 		return 0;
 	if (node > d->forgotten_nodes && node - d->forgotten_nodes >= d->n_kept)
 		return node - d->forgotten_nodes;
-	while (to - from > 1) {
-		uint32_t middle = from + (to - from) / 2;
-
-		if (d->kept[middle] <= node)
-			from = middle;
-		else
-			to = middle;
-	}
-	return from && d->kept[from] == node ? from : SLOTS_NONE;
+	at = 1 + first_where(d->n_kept - 1, i, d->kept[i + 1] >= node);
+	return at < d->n_kept && d->kept[at] == node ? (uint32_t)at : SLOTS_NONE;
 }
 
 bool dictionary_has_node(const struct dictionary *d, uint32_t node)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/store/stacks/segment_rows.h"
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/cursor.h"
+#include "symbolizer/base/sorted.h"
 
 void excerpt_done(struct excerpt *e)
 {
@@ -22,7 +22,7 @@ void excerpt_done(struct excerpt *e)
 		vec_done(&e->tables[t].segments);
 		free(e->tables[t].blocks);
 	}
-	free(e->rows);
+	segment_taken_done(&e->rows);
 }
 
 int excerpt_segment(struct excerpt *e, enum dictionary_table t, int64_t first)
@@ -93,7 +93,7 @@ static void use_blocks(struct excerpt_table *tab, uint32_t id, size_t *from, siz
 /* The segment that has the row, if any has. `id` is not 0, and there is a segment. */
 static size_t find_segment(struct excerpt_table *tab, uint32_t id)
 {
-	size_t from = 0, to = tab->segments.n;
+	size_t from = 0, to = tab->segments.n, above;
 
 	if (is_in(tab, tab->found, id))
 		return tab->found;
@@ -103,15 +103,8 @@ static size_t find_segment(struct excerpt_table *tab, uint32_t id)
 		make_blocks(tab);
 	if (tab->blocks && id >= tab->segments.v[0].first)
 		use_blocks(tab, id, &from, &to);
-	while (to - from > 1) {
-		size_t middle = from + (to - from) / 2;
-
-		if (tab->segments.v[middle].first <= id)
-			from = middle;
-		else
-			to = middle;
-	}
-	return tab->found = from;
+	above = first_above(tab->segments.v + from, to - from, first, id);
+	return tab->found = from + (above ? above - 1 : 0);
 }
 
 /* -EBADMSG: there is none. */
@@ -213,31 +206,12 @@ static int want_references(struct excerpt *e, const struct references *refs, str
 	return r;
 }
 
-static bool make_rows(struct excerpt *e, uint32_t n)
-{
-	uint32_t *rows;
-
-	if (n <= e->rows_cap)
-		return true;
-	rows = realloc(e->rows, (size_t)n * DICT_COLUMNS * sizeof(*rows));
-	if (!rows)
-		return false;
-	e->rows = rows;
-	e->rows_cap = n;
-	return true;
-}
-
-/* Keeps the wanted ones of e->rows, moved to their end. */
+/* Keeps the wanted ones of e->rows, which are at their end. */
 static int keep_rows(struct excerpt *e, struct excerpt_segment *s, uint32_t from)
 {
-	size_t size = (size_t)(s->n - from) * DICT_COLUMNS * sizeof(*s->wanted);
-
 	buf_done(&s->plain);
-	s->wanted = malloc(size + 1);
-	if (!s->wanted)
-		return -ENOMEM;
-	memcpy(s->wanted, e->rows + (size_t)from * DICT_COLUMNS, size);
-	return 0;
+	s->wanted = segment_taken_copy(&e->rows, from, s->n);
+	return s->wanted ? 0 : -ENOMEM;
 }
 
 /* From the last row to the first, since a node's parent comes before it. Most rows are of other stacks. */
@@ -251,11 +225,11 @@ static int close_segment(struct excerpt *e, enum dictionary_table t, size_t at, 
 
 	if (!s->marks)
 		return 0;
-	if (!make_rows(e, s->n))
+	if (!segment_taken_room(&e->rows, s->n))
 		return -ENOMEM;
 	segment_rows_begin(&rows, &s->plain, t);
 	for (uint32_t i = s->n; r == 0 && i-- > 0;) {
-		uint32_t *row = e->rows + (size_t)(to - 1) * DICT_COLUMNS;
+		uint32_t *row = e->rows.v + (size_t)(to - 1) * DICT_COLUMNS;
 
 		if (!s->marks[i]) {
 			segment_rows_skip(&rows);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "sampler/store/stacks/dictionary.h"
+#include "sampler/store/stacks/segment_rows.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/vec.h"
 
@@ -50,8 +51,7 @@ struct excerpt {
 	void *ctx;
 	bool leaves; /* of nodes, only the kind is needed: without callers and names */
 	struct excerpt_table tables[DICT_TABLES];
-	uint32_t *rows; /* of one segment, while it is closed; room for rows_cap */
-	size_t rows_cap;
+	struct segment_taken rows; /* of one segment, while it is closed */
 };
 
 /* The caller sets the members before `tables`, and zeroes the rest. */

@@ -2,11 +2,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/store/stacks/dictionary.h"
-#include "sampler/store/stacks/segment_rows.h"
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/sorted.h"
 
 enum { WORD = 64 };
 
@@ -20,7 +19,7 @@ void renumber_done(struct renumber *r)
 	}
 	vec_done(&r->segments);
 	buf_done(&r->plain);
-	free(r->rows);
+	segment_taken_done(&r->rows);
 }
 
 int renumber_segment(struct renumber *r, int64_t first, uint32_t n)
@@ -46,17 +45,9 @@ static bool is_in(const struct renumber_segment *s, uint32_t node)
 /* NULL: there is none. */
 static struct renumber_segment *segment_of(const struct renumber *r, uint32_t node)
 {
-	size_t from = 0, to = r->segments.n;
+	size_t i = first_above(r->segments.v, r->segments.n, first, node);
 
-	while (to - from > 1) {
-		size_t middle = from + (to - from) / 2;
-
-		if (r->segments.v[middle].first <= node)
-			from = middle;
-		else
-			to = middle;
-	}
-	return to && is_in(&r->segments.v[from], node) ? &r->segments.v[from] : NULL;
+	return i && is_in(&r->segments.v[i - 1], node) ? &r->segments.v[i - 1] : NULL;
 }
 
 /* --- what is wanted --- */
@@ -85,20 +76,6 @@ int renumber_want(struct renumber *r, uint32_t node, bool *ret_new)
 	return s ? want(s, node - s->first, ret_new) : -EBADMSG;
 }
 
-static bool make_rows(struct renumber *r, uint32_t n)
-{
-	uint32_t *rows;
-
-	if (n <= r->rows_cap)
-		return true;
-	rows = realloc(r->rows, (size_t)n * DICT_COLUMNS * sizeof(*rows));
-	if (!rows)
-		return false;
-	r->rows = rows;
-	r->rows_cap = n;
-	return true;
-}
-
 static int fetch(struct renumber *r, const struct renumber_segment *s, struct err *err)
 {
 	uint32_t n;
@@ -111,21 +88,20 @@ static int fetch(struct renumber *r, const struct renumber_segment *s, struct er
 	return ret == 0 && n != s->n ? -EBADMSG : ret;
 }
 
-/* Keeps those of r->rows that are taken, and counts them. */
+/* Keeps the rows that are taken, and counts them. */
 static int keep_rows(struct renumber *r, struct renumber_segment *s, uint32_t from)
 {
-	size_t n = s->n - from, size = n * DICT_COLUMNS * sizeof(*s->rows);
+	size_t n = s->n - from;
 	uint32_t before = 0;
 
 	r->taken += n;
 	if (r->taken > r->max)
 		return -E2BIG;
-	s->rows = malloc(size + 1);
+	s->rows = segment_taken_copy(&r->rows, from, s->n);
 	s->numbers = calloc(n + 1, sizeof(*s->numbers));
 	s->before = calloc(words(s), sizeof(*s->before));
 	if (!s->rows || !s->numbers || !s->before)
 		return -ENOMEM;
-	memcpy(s->rows, r->rows + (size_t)from * DICT_COLUMNS, size);
 	for (size_t w = 0; w < words(s); w++) {
 		s->before[w] = before;
 		before += (uint32_t)__builtin_popcountll(s->bits[w]);
@@ -144,12 +120,12 @@ static int close_segment(struct renumber *r, struct renumber_segment *s, struct 
 	if (!s->bits)
 		return 0;
 	ret = fetch(r, s, err);
-	if (ret == 0 && !make_rows(r, s->n))
+	if (ret == 0 && !segment_taken_room(&r->rows, s->n))
 		ret = -ENOMEM;
 	if (ret == 0)
 		segment_rows_begin(&rows, &r->plain, DICT_NODES);
 	for (uint32_t i = s->n; ret == 0 && i-- > 0;) {
-		uint32_t *row = r->rows + (size_t)(to - 1) * DICT_COLUMNS;
+		uint32_t *row = r->rows.v + (size_t)(to - 1) * DICT_COLUMNS;
 
 		if (!is_wanted(s, i)) {
 			segment_rows_skip(&rows);

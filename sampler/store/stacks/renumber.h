@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/store/stacks/segment_rows.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/vec.h"
 
@@ -35,8 +36,7 @@ struct renumber {
 	size_t made; /* steps of renumber_some() */
 	size_t taken; /* nodes, so far */
 	struct buf plain; /* of one segment */
-	uint32_t *rows; /* of one segment; room for rows_cap */
-	size_t rows_cap;
+	struct segment_taken rows; /* of one segment */
 };
 
 /* The caller sets the members before `segments`, and zeroes the rest. */

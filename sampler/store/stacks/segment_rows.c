@@ -1,7 +1,8 @@
 #include "sampler/store/stacks/segment_rows.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sampler/store/stacks/varint.h"
 #include "symbolizer/base/cursor.h"
@@ -65,4 +66,31 @@ int segment_rows_take(struct segment_rows *r, uint32_t id, uint32_t *row)
 	if (r->t == DICT_NODES)
 		row[0] = id - row[0];
 	return 0;
+}
+
+bool segment_taken_room(struct segment_taken *t, uint32_t n)
+{
+	uint32_t *v;
+
+	if (n <= t->cap)
+		return true;
+	v = realloc(t->v, (size_t)n * DICT_COLUMNS * sizeof(*v));
+	if (!v)
+		return false;
+	t->v = v;
+	t->cap = n;
+	return true;
+}
+
+uint32_t *segment_taken_copy(const struct segment_taken *t, uint32_t from, uint32_t to)
+{
+	size_t size = (size_t)(to - from) * DICT_COLUMNS * sizeof(*t->v);
+	uint32_t *copy = malloc(size + 1);
+
+	return copy ? memcpy(copy, t->v + (size_t)from * DICT_COLUMNS, size) : NULL;
+}
+
+void segment_taken_done(struct segment_taken *t)
+{
+	free(t->v);
 }

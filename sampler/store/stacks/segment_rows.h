@@ -1,6 +1,8 @@
 #ifndef JS_STACKS_SEGMENT_ROWS_H
 #define JS_STACKS_SEGMENT_ROWS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/store/stacks/dictionary.h"
@@ -23,5 +25,16 @@ void segment_rows_skip(struct segment_rows *r);
  * is none.
  */
 int segment_rows_take(struct segment_rows *r, uint32_t id, uint32_t *row);
+
+/* Room for rows of one segment after the other; those that are taken are at the end of it. Zero-initialise. */
+struct segment_taken {
+	uint32_t *v; /* DICT_COLUMNS numbers each */
+	size_t cap;
+};
+
+bool segment_taken_room(struct segment_taken *t, uint32_t n); /* false: out of memory */
+/* A copy of rows [from, to), for the caller to free(); NULL: out of memory. */
+uint32_t *segment_taken_copy(const struct segment_taken *t, uint32_t from, uint32_t to);
+void segment_taken_done(struct segment_taken *t);
 
 #endif

@@ -119,31 +119,19 @@ int compaction_begin(const char *dir, struct day_id id, struct compaction **ret,
 
 /* --- pieces --- */
 
-/* The bucket at c->at. */
-struct reading {
-	struct bucket_reader counts;
-	uint64_t sums[BUCKET_SUMS];
-	int64_t at, event;
-};
-
-static int read_bucket(struct compaction *c, struct reading *ret, struct err *err)
+static const struct compaction_place *place(const struct compaction *c)
 {
-	sqlite3_stmt *s = day_statement(c->day, DAY_BUCKET, &c->plan.buckets.v[c->at].row, 1);
-	int r = day_step(c->day, s, err);
+	return &c->plan.buckets.v[c->at];
+}
 
-	buf_reset(&c->plain);
-	if (r > 0) {
-		*ret = (struct reading){.at = sqlite3_column_int64(s, 1), .event = sqlite3_column_int64(s, 2)};
-		r = day_unpack(c->day, s, 0, BUCKET_MAX, &c->plain);
-	} else if (r == 0) {
-		r = -EBADMSG;
-	}
-	if (s)
-		sqlite3_reset(s);
-	if (r < 0)
-		return r == -EBADMSG ? day_damaged(c->day, "samples", err) : r;
-	bucket_begin(&ret->counts, c->plain.data, c->plain.len, ret->sums);
-	return 0;
+/* The bucket at c->at. */
+static int read_bucket(struct compaction *c, struct bucket_reader *ret, uint64_t sums[BUCKET_SUMS], struct err *err)
+{
+	int r = day_fetch_bucket(c->day, place(c)->row, BUCKET_MAX, &c->plain, err);
+
+	if (r == 0)
+		bucket_begin(ret, c->plain.data, c->plain.len, sums);
+	return r;
 }
 
 static int fetch(void *ctx, uint32_t first, struct buf *ret, struct err *err)
@@ -168,12 +156,13 @@ static int begin_renumbering(struct compaction *c)
 
 static int want_stacks(struct compaction *c, struct err *err)
 {
-	struct reading rd;
+	uint64_t ignored[BUCKET_SUMS] = {0};
+	struct bucket_reader reader;
 	struct bucket_count count;
 	bool new;
-	int r = read_bucket(c, &rd, err);
+	int r = read_bucket(c, &reader, ignored, err);
 
-	while (r == 0 && (r = bucket_next(&rd.counts, &count)) > 0) {
+	while (r == 0 && (r = bucket_next(&reader, &count)) > 0) {
 		r = renumber_want(&c->renumber, count.node, &new);
 		c->stacks += new;
 	}
@@ -235,39 +224,37 @@ static int make_some(struct compaction *c, struct err *err)
 }
 
 /* NULL: out of memory, or too many events. */
-static struct total *total_of(struct compaction *c, const struct reading *rd)
+static struct total *total_of(struct compaction *c, uint64_t period)
 {
-	int64_t end = rd->at + day_steps[c->day->id.step].seconds;
-	struct total new = {.event = rd->event, .of = {.first_s = rd->at, .below = c->plan.below}}, *t;
+	int64_t at = place(c)->at, event = place(c)->event, end = at + day_steps[c->day->id.step].seconds;
+	struct total new = {.event = event, .of = {.first_s = at, .below = c->plan.below}}, *t;
 	size_t i = 0;
 
-	while (i < c->totals.n && c->totals.v[i].event != rd->event)
+	while (i < c->totals.n && c->totals.v[i].event != event)
 		i++;
 	if (i == c->totals.n && (i == EVENTS_MAX || !vec_push(&c->totals, new)))
 		return NULL;
 	t = &c->totals.v[i];
-	if (rd->at < t->of.first_s)
-		t->of.first_s = rd->at;
+	if (at < t->of.first_s)
+		t->of.first_s = at;
 	if (end > t->of.last_s) {
 		t->of.last_s = end;
-		t->of.period = rd->counts.period;
+		t->of.period = period;
 	}
 	return t;
 }
 
 /* In the new numbers. */
-static int read_counts(struct compaction *c, struct reading *rd, struct bucket *ret, struct bucket *total)
+static int read_counts(struct compaction *c, struct bucket_reader *reader, struct bucket *ret, struct bucket *total)
 {
 	struct bucket_count count;
 	int r;
 
-	bucket_period(ret, rd->counts.period);
-	bucket_period(total, rd->counts.period);
-	for (int i = 0; i < BUCKET_SUMS; i++) {
-		ret->sums[i] += rd->sums[i];
-		total->sums[i] += rd->sums[i];
-	}
-	while ((r = bucket_next(&rd->counts, &count)) > 0) {
+	bucket_period(ret, reader->period);
+	bucket_period(total, reader->period);
+	for (int i = 0; i < BUCKET_SUMS; i++)
+		total->sums[i] += ret->sums[i];
+	while ((r = bucket_next(reader, &count)) > 0) {
 		count.node = renumber_id(&c->renumber, count.node);
 		r = bucket_count(ret, count.node, count.label, count.count, count.weight);
 		if (r == 0)
@@ -281,15 +268,16 @@ static int read_counts(struct compaction *c, struct reading *rd, struct bucket *
 static int rewrite_bucket(struct compaction *c, struct err *err)
 {
 	CLEANUP(bucket_done) struct bucket b = {0};
-	struct reading rd;
-	int r = read_bucket(c, &rd, err);
-	struct total *t = r == 0 ? total_of(c, &rd) : NULL;
+	struct bucket_reader reader;
+	int r = read_bucket(c, &reader, b.sums, err);
+	struct total *t = r == 0 ? total_of(c, reader.period) : NULL;
 
-	if (r == 0)
-		r = t ? read_counts(c, &rd, &b, &t->sum) : -ENOMEM;
 	if (r < 0)
-		return r == -EBADMSG ? day_damaged(c->day, "samples", err) : day_dictionary_failed(c->day, r, err);
-	return day_replace_bucket(c->day, c->plan.buckets.v[c->at].row, &b, err);
+		return r;
+	r = t ? read_counts(c, &reader, &b, &t->sum) : -ENOMEM;
+	if (r < 0)
+		return r == -EBADMSG ? day_damaged(c->day, "samples", err) : no_memory(err);
+	return day_replace_bucket(c->day, place(c)->row, &b, err);
 }
 
 /* If the target has no more buckets. */

@@ -60,10 +60,14 @@ static int by_order(const void *va, const void *vb)
 static int read_places(struct day *d, const struct u64map *services, struct compaction_plan *p, struct err *err)
 {
 	sqlite3_stmt *s = NULL;
-	int r = query(d, "select id, target from bucket where target not in (select target from total)", &s, err);
+	int r = query(d, "select id, target, at, event from bucket where target not in (select target from total)", &s,
+		      err);
 
 	while (r >= 0 && (r = day_step(d, s, err)) > 0) {
-		struct compaction_place b = {.row = sqlite3_column_int64(s, 0), .target = sqlite3_column_int64(s, 1)};
+		struct compaction_place b = {.row = sqlite3_column_int64(s, 0),
+					     .target = sqlite3_column_int64(s, 1),
+					     .at = sqlite3_column_int64(s, 2),
+					     .event = sqlite3_column_int64(s, 3)};
 
 		b.service = u64map_get(services, (uint64_t)b.target);
 		r = vec_push(&p->buckets, b) ? 0 : no_memory(err);

@@ -10,7 +10,7 @@ struct err;
 
 /* What there is to do in a file that is compacted: buckets whose nodes are rewritten, and nodes that can go then. */
 struct compaction_place {
-	int64_t row, target; /* of the bucket */
+	int64_t row, target, at, event; /* of the bucket */
 	uint32_t service;
 };
 

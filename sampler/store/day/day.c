@@ -76,7 +76,7 @@ static const char *const statements[DAY_STATEMENTS] = {
 	[DAY_SEGMENT] = "select bytes from segment where tab = ? and first = ?",
 	/* All columns are in the index, so buckets that nobody wants cost little. */
 	[DAY_FIND_BUCKETS] = "select id, at, target, event from bucket where at >= ? and at < ? order by at",
-	[DAY_BUCKET] = "select bytes, at, event from bucket where id = ?",
+	[DAY_BUCKET] = "select bytes from bucket where id = ?",
 	[DAY_REPLACE_BUCKET] = "update bucket set bytes = ?2 where id = ?1",
 	[DAY_PUT_TOTAL] = "insert or replace into total values(?, ?, ?, ?, ?, ?, ?)",
 	[DAY_TOTALS] = "select event, first, last, bytes, period from total where target = ?",

@@ -144,6 +144,9 @@ int day_set_label(struct day *d, int64_t target, const char *key, const char *va
 int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 /* Adds the bucket in a row of DAY_BUCKETS to `b`. For a writer, as day_get_bucket(). */
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err);
+/* Replaces *ret by the plain bytes of a packed bucket, which may have `max`: of a column, or of a row of the table. */
+int day_unpack_bucket(struct day *d, sqlite3_stmt *s, int column, size_t max, struct buf *ret, struct err *err);
+int day_fetch_bucket(struct day *d, int64_t row, size_t max, struct buf *ret, struct err *err);
 /* Replaces the one with that row number. */
 int day_replace_bucket(struct day *d, int64_t row, struct bucket *b, struct err *err);
 /*

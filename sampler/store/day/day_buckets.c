@@ -39,32 +39,12 @@ static int check_event(struct bucket_walk *w, int64_t event, struct day_bucket *
 	return strcmp(strtab_get(dict->strings, row[0]), w->range->event) == 0;
 }
 
-/* The bucket in a column of `s`. */
-static int pass_column(struct bucket_walk *w, sqlite3_stmt *s, int column, struct day_bucket *b, struct err *err)
+/* The bucket in w->plain. */
+static int pass_on(struct bucket_walk *w, struct day_bucket *b, struct err *err)
 {
-	int r;
-
-	buf_reset(&w->plain);
-	r = day_unpack(w->day, s, column, DAY_BUCKET_MAX, &w->plain);
-	if (r < 0)
-		return r == -ENOMEM ? err_set(err, r, "out of memory") : day_damaged(w->day, "samples", err);
 	b->bytes = w->plain.data;
 	b->len = w->plain.len;
 	return w->fn(w->ctx, b, err);
-}
-
-static int pass_on(struct bucket_walk *w, int64_t id, struct day_bucket *b, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(w->day, DAY_BUCKET, &id, 1);
-	int r = day_step(w->day, s, err);
-
-	if (r > 0)
-		r = pass_column(w, s, 0, b, err);
-	else if (r == 0)
-		r = day_damaged(w->day, "samples", err);
-	if (s)
-		sqlite3_reset(s);
-	return r;
 }
 
 /* --- totals --- */
@@ -84,8 +64,8 @@ static int pass_totals(struct bucket_walk *w, size_t target, struct err *err)
 
 		w->done[target] = true;
 		r = check_event(w, sqlite3_column_int64(s, 0), &b, err);
-		if (r > 0)
-			r = pass_column(w, s, 3, &b, err);
+		if (r > 0 && (r = day_unpack_bucket(w->day, s, 3, DAY_BUCKET_MAX, &w->plain, err)) == 0)
+			r = pass_on(w, &b, err);
 		if (r != 0)
 			break;
 	}
@@ -129,7 +109,10 @@ static int pass_step(struct bucket_walk *w, sqlite3_stmt *s, struct err *err)
 	    (w->done && w->done[b.target]))
 		return 0;
 	r = check_event(w, sqlite3_column_int64(s, 3), &b, err);
-	return r > 0 ? pass_on(w, sqlite3_column_int64(s, 0), &b, err) : r;
+	if (r <= 0)
+		return r;
+	r = day_fetch_bucket(w->day, sqlite3_column_int64(s, 0), DAY_BUCKET_MAX, &w->plain, err);
+	return r < 0 ? r : pass_on(w, &b, err);
 }
 
 static int pass_steps(struct bucket_walk *w, struct err *err)

@@ -23,16 +23,15 @@ int day_begin(struct day *d, struct err *err)
 	return r;
 }
 
-static int save_segment(struct day *d, enum dictionary_table t, uint32_t first, const struct buf *plain, bool settled,
+/* Steps a statement with its value `column` bound to those bytes. `small`: pack_add(). */
+static int write_packed(struct day *d, sqlite3_stmt *s, int column, const struct buf *plain, bool small,
 			struct err *err)
 {
 	CLEANUP(buf_done) struct buf packed = {0};
-	sqlite3_stmt *s;
 
-	if (pack_add(d->pack, plain, settled, &packed) < 0)
+	if (pack_add(d->pack, plain, small, &packed) < 0)
 		return no_memory(err);
-	s = day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2);
-	if (!s || sqlite3_bind_blob64(s, 3, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
+	if (!s || sqlite3_bind_blob64(s, column, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
 		return day_failed(d, err);
 	return day_step(d, s, err);
 }
@@ -45,7 +44,8 @@ int day_save(struct day *d, struct dictionary *dict, enum dictionary_table t, st
 
 	if (!dictionary_save(dict, t, &first, &plain))
 		return 0;
-	r = save_segment(d, t, first, &plain, dict->settled[t] > first, err);
+	r = write_packed(d, day_statement(d, DAY_SAVE_SEGMENT, (int64_t[]){t, first}, 2), 3, &plain,
+			 dict->settled[t] > first, err);
 	return r < 0 ? r : 1;
 }
 
@@ -139,14 +139,38 @@ int day_unpack(struct day *d, sqlite3_stmt *s, int column, size_t max, struct bu
 	return r;
 }
 
+int day_unpack_bucket(struct day *d, sqlite3_stmt *s, int column, size_t max, struct buf *ret, struct err *err)
+{
+	int r;
+
+	buf_reset(ret);
+	r = day_unpack(d, s, column, max, ret);
+	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "samples", err) : 0;
+}
+
+int day_fetch_bucket(struct day *d, int64_t row, size_t max, struct buf *ret, struct err *err)
+{
+	sqlite3_stmt *s = day_statement(d, DAY_BUCKET, &row, 1);
+	int r = day_step(d, s, err);
+
+	if (r > 0)
+		r = day_unpack_bucket(d, s, 0, max, ret, err);
+	else if (r == 0)
+		r = day_damaged(d, "samples", err);
+	if (s)
+		sqlite3_reset(s);
+	return r;
+}
+
 int day_row_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
 {
 	CLEANUP(buf_done) struct buf plain = {0};
-	int r = day_unpack(d, s, column, DAY_BUCKET_MAX, &plain);
+	int r = day_unpack_bucket(d, s, column, DAY_BUCKET_MAX, &plain, err);
 
-	if (r == 0)
-		r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),
-				dictionary_count(d->dict, DICT_LABELS));
+	if (r < 0)
+		return r;
+	r = bucket_read(b, plain.data, plain.len, dictionary_count(d->dict, DICT_NODES),
+			dictionary_count(d->dict, DICT_LABELS));
 	return r == -ENOMEM ? no_memory(err) : r < 0 ? day_damaged(d, "samples", err) : 0;
 }
 
@@ -165,14 +189,10 @@ int day_get_bucket(struct day *d, int64_t at, int64_t target, int64_t event, str
 /* column: of the statement's values, the one for the bucket. */
 static int write_bucket(struct day *d, sqlite3_stmt *s, int column, struct bucket *b, struct err *err)
 {
-	CLEANUP(buf_done) struct buf plain = {0}, packed = {0};
+	CLEANUP(buf_done) struct buf plain = {0};
 
 	bucket_write(b, &plain);
-	if (pack_add(d->pack, &plain, false, &packed) < 0)
-		return no_memory(err);
-	if (!s || sqlite3_bind_blob64(s, column, packed.data, packed.len, SQLITE_STATIC) != SQLITE_OK)
-		return day_failed(d, err);
-	return day_step(d, s, err);
+	return write_packed(d, s, column, &plain, false, err);
 }
 
 static int delete_totals(struct day *d, struct err *err)

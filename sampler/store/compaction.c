@@ -162,12 +162,16 @@ static int want_stacks(struct compaction *c, struct err *err)
 	bool new;
 	int r = read_bucket(c, &reader, ignored, err);
 
-	while (r == 0 && (r = bucket_next(&reader, &count)) > 0) {
+	if (r < 0)
+		return r;
+	while ((r = bucket_next(&reader, &count)) > 0) {
 		r = renumber_want(&c->renumber, count.node, &new);
+		if (r < 0)
+			return day_dictionary_failed(c->day, r, err);
 		c->stacks += new;
 	}
 	c->at++;
-	return r;
+	return r < 0 ? day_damaged(c->day, "samples", err) : 0;
 }
 
 static bool is_other_service(const struct compaction *c)
@@ -187,15 +191,12 @@ static bool is_enough(const struct compaction *c)
 
 static int want_some(struct compaction *c, struct err *err)
 {
-	int r = 0;
+	int r = c->at == c->first ? day_dictionary_failed(c->day, begin_renumbering(c), err) : 0;
 
-	if (c->at == c->first)
-		r = begin_renumbering(c);
 	if (r == 0 && !is_enough(c))
-		r = want_stacks(c, err);
-	else
-		c->phase = c->at > c->first ? MAKES : DROPS;
-	return day_dictionary_failed(c->day, r, err);
+		return want_stacks(c, err);
+	c->phase = c->at > c->first ? MAKES : DROPS;
+	return r;
 }
 
 /* Stacks that are very deep take more memory. */

@@ -5,9 +5,6 @@
 
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_dictionary.h"
-#include "sampler/store/stacks/segment_rows.h"
-#include "symbolizer/base/buf.h"
-#include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/u64map.h"
@@ -89,43 +86,7 @@ static int order_buckets(struct day *d, struct compaction_plan *p, struct err *e
 	return r;
 }
 
-/* --- nodes --- */
-
-static int count_last(struct day *d, struct compaction_plan *p, uint32_t first, struct err *err)
-{
-	CLEANUP(buf_done) struct buf plain = {0};
-	uint32_t n = 0;
-	int r = day_fetch_segment(d, DICT_NODES, first, COMPACTION_SEGMENT_MAX, &plain, err);
-
-	if (r == 0)
-		r = segment_count_rows(&plain, DICT_NODES, first, &n);
-	p->count = first + n;
-	return r == 0 && p->count > UINT32_MAX / 2 ? -EBADMSG : r; /* twice as many must have a number */
-}
-
-static int read_segments(struct day *d, struct compaction_plan *p, struct err *err)
-{
-	sqlite3_stmt *s = day_statement(d, DAY_SEGMENTS, NULL, 0);
-	int r;
-
-	p->count = 1;
-	while ((r = day_step(d, s, err)) > 0) {
-		int64_t first = sqlite3_column_int64(s, 1);
-
-		if (sqlite3_column_int64(s, 0) != DICT_NODES)
-			continue;
-		r = first < 1 || first > UINT32_MAX ? -EBADMSG : vec_push(&p->segments, (uint32_t)first) ? 0 : -ENOMEM;
-		if (r < 0)
-			break;
-	}
-	if (s)
-		sqlite3_reset(s);
-	if (r == 0 && p->segments.n)
-		r = count_last(d, p, p->segments.v[p->segments.n - 1], err);
-	return day_dictionary_failed(d, r, err);
-}
-
-/* --- both --- */
+/* --- all --- */
 
 /* Without it, pages that are free cannot be given back. */
 static int can_shrink(struct day *d, struct err *err)
@@ -162,7 +123,7 @@ int compaction_plan_make(struct day *d, struct compaction_plan *ret, struct err 
 	r = is_compact(d, ret, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = read_segments(d, ret, err);
+	r = day_list_nodes(d, COMPACTION_SEGMENT_MAX, &ret->segments, &ret->count, err);
 	if (r == 0)
 		r = order_buckets(d, ret, err);
 	if (!ret->below)

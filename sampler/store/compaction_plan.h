@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "sampler/store/day/day_dictionary.h"
 #include "symbolizer/base/vec.h"
 
 struct day;
@@ -16,7 +17,7 @@ struct compaction_place {
 
 struct compaction_plan {
 	VEC(struct compaction_place) buckets; /* of targets without totals, one service after the other */
-	VEC(uint32_t) segments; /* first nodes of each */
+	day_segments segments; /* of nodes */
 	uint32_t count; /* one more than the number of the last node */
 	uint32_t below; /* nodes below it are not those of a target that has totals */
 };

@@ -6,6 +6,7 @@
 #include "sampler/store/day/day.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/excerpt.h"
+#include "sampler/store/stacks/segment_rows.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
@@ -95,21 +96,47 @@ int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, s
 	return r;
 }
 
+int day_list_nodes(struct day *d, size_t max, day_segments *ret, uint32_t *ret_count, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = {0};
+	sqlite3_stmt *s = day_statement(d, DAY_SEGMENTS, NULL, 0);
+	uint32_t last = 1, n = 0;
+	int r;
+
+	while ((r = day_step(d, s, err)) > 0) {
+		int64_t first = sqlite3_column_int64(s, 1);
+
+		if (sqlite3_column_int64(s, 0) != DICT_NODES)
+			continue;
+		r = first < 1 || first > UINT32_MAX ? -EBADMSG : vec_push(ret, (uint32_t)first) ? 0 : -ENOMEM;
+		if (r < 0)
+			break;
+	}
+	if (s)
+		sqlite3_reset(s);
+	if (r == 0 && ret->n) {
+		last = ret->v[ret->n - 1];
+		r = day_fetch_segment(d, DICT_NODES, last, max, &plain, err);
+	}
+	if (r == 0 && ret->n)
+		r = segment_count_rows(&plain, DICT_NODES, last, &n);
+	*ret_count = last + n;
+	if (r == 0 && *ret_count > UINT32_MAX / 2) /* no day has so many, and there would be none left */
+		r = -EBADMSG;
+	return day_dictionary_failed(d, r, err);
+}
+
 /* Nodes are numbered on from those in the file. */
 static int skip_nodes(struct day *d, struct err *err)
 {
-	CLEANUP(excerpt_done) struct excerpt e = {0};
-	uint32_t count = 0;
-	int r = day_excerpt_begin(d, d->dict, &e, err);
+	day_segments segments = {0};
+	uint32_t count;
+	int r = day_list_nodes(d, SEGMENT_MAX, &segments, &count, err);
 
-	if (r < 0)
-		return r;
-	r = excerpt_count(&e, DICT_NODES, &count, err);
-	if (r == 0 && count > UINT32_MAX / 2) /* no day has so many, and there would be none left */
-		r = -EBADMSG;
+	vec_done(&segments);
 	if (r == 0)
 		dictionary_skip_nodes(d->dict, count);
-	return day_dictionary_failed(d, r, err);
+	return r;
 }
 
 int day_load(struct day *d, struct err *err)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "sampler/store/stacks/dictionary.h"
+#include "symbolizer/base/vec.h"
 
 struct buf;
 struct day;
@@ -18,6 +19,12 @@ int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, s
 /* Appends its plain bytes. -EBADMSG: it is not there, damaged, or has more than `max`. */
 int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, size_t max, struct buf *ret,
 		      struct err *err);
+/*
+ * The first numbers of all segments of nodes; *ret_count: one more than the number of the last node. The last segment is unpacked,
+ * which must not have more than `max` bytes. vec_done() in any case.
+ */
+typedef VEC(uint32_t) day_segments;
+int day_list_nodes(struct day *d, size_t max, day_segments *ret, uint32_t *ret_count, struct err *err);
 /* Sets *err for what a function of excerpt.h has failed with, and returns that. */
 int day_dictionary_failed(struct day *d, int r, struct err *err);
 

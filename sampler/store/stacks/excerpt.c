@@ -123,21 +123,6 @@ static int segment_of(struct excerpt *e, enum dictionary_table t, uint32_t id, s
 	return id - (*ret)->first < (*ret)->n ? 0 : -EBADMSG;
 }
 
-int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err)
-{
-	const struct excerpt_table *tab = &e->tables[t];
-	struct excerpt_segment *last;
-	int r;
-
-	*ret = 1;
-	if (!tab->segments.n)
-		return 0;
-	r = segment_of(e, t, tab->segments.v[tab->segments.n - 1].first, &last, err);
-	if (r == 0)
-		*ret = last->first + last->n;
-	return r;
-}
-
 int excerpt_mark(struct excerpt *e, enum dictionary_table t, uint32_t id, uint32_t **ret, struct err *err)
 {
 	struct excerpt_segment *s;

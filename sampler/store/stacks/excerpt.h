@@ -64,8 +64,6 @@ void excerpt_done(struct excerpt *e);
 
 /* Announces a segment, in the order of their first numbers. Only nodes may begin with another number than 1. */
 int excerpt_segment(struct excerpt *e, enum dictionary_table t, int64_t first);
-/* One more than the number of the last row. */
-int excerpt_count(struct excerpt *e, enum dictionary_table t, uint32_t *ret, struct err *err);
 /* The mark of a row, valid until excerpt_done(). A caller may keep a number of its own there until excerpt_make(). */
 int excerpt_mark(struct excerpt *e, enum dictionary_table t, uint32_t id, uint32_t **ret, struct err *err);
 int excerpt_want(struct excerpt *e, enum dictionary_table t, uint32_t id, struct err *err);

@@ -35,18 +35,9 @@ bool store_query_takes(const struct store_query *q, const struct store_target *t
 	return matches >= q->n_labels;
 }
 
-/* Keeps the first value; "" if others differ. */
-static void note_text(char *dst, size_t size, const char *value, bool first)
-{
-	if (first)
-		snprintf(dst, size, "%s", value);
-	else if (strcmp(dst, value) != 0)
-		*dst = '\0';
-}
-
 struct found_labels {
 	size_t matches;
-	char jdk[128], main[512];
+	struct target_texts of;
 };
 
 static int read_labels(struct day *d, const struct store_query *q, int64_t target, struct found_labels *f,
@@ -63,9 +54,9 @@ static int read_labels(struct day *d, const struct store_query *q, int64_t targe
 			continue;
 		f->matches += label_matches(q, key, value);
 		if (strcmp(key, "jdk") == 0)
-			snprintf(f->jdk, sizeof(f->jdk), "%s", value);
+			snprintf(f->of.jdk, sizeof(f->of.jdk), "%s", value);
 		if (strcmp(key, "main") == 0)
-			snprintf(f->main, sizeof(f->main), "%s", value);
+			snprintf(f->of.command, sizeof(f->of.command), "%s", value);
 	}
 	return r;
 }
@@ -97,7 +88,7 @@ int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *
 	int r;
 
 	while ((r = day_step(d, s, err)) > 0) {
-		struct found_labels f = {0};
+		struct found_labels f = {.of.targets = 1};
 		int64_t id = sqlite3_column_int64(s, 0);
 
 		r = read_labels(d, q, id, &f, err);
@@ -109,9 +100,7 @@ int day_choose_targets(struct day *d, const struct store_query *q, day_numbers *
 			break;
 		if (!vec_push(ret, id))
 			return err_set(err, -ENOMEM, "out of memory");
-		note_text(of->jdk, sizeof(of->jdk), f.jdk, !of->targets);
-		note_text(of->command, sizeof(of->command), f.main, !of->targets);
-		of->targets++;
+		target_texts_add(of, &f.of);
 	}
 	return r;
 }

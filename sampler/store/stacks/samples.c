@@ -1,6 +1,7 @@
 #include "sampler/store/stacks/samples.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "sampler/profile/named_builder.h"
 #include "sampler/store/stacks/dictionary.h"
@@ -18,6 +19,23 @@ void samples_done(struct samples *s)
 	dictionary_free(s->names);
 	bucket_done(&s->sum);
 	vec_done(&s->compiled);
+}
+
+static void keep_same(char *to, const char *from)
+{
+	if (strcmp(to, from) != 0)
+		*to = '\0';
+}
+
+void target_texts_add(struct target_texts *to, const struct target_texts *from)
+{
+	if (!to->targets) {
+		*to = *from;
+	} else if (from->targets) {
+		keep_same(to->jdk, from->jdk);
+		keep_same(to->command, from->command);
+		to->targets += from->targets;
+	}
 }
 
 int samples_compiled(struct samples *s, uint32_t function, const struct named_compile *c)

@@ -19,6 +19,9 @@ struct target_texts {
 	char jdk[128], command[512];
 };
 
+/* Those of other targets. */
+void target_texts_add(struct target_texts *to, const struct target_texts *from);
+
 /* The samples of a query, added up over all files, and then named at once. */
 struct samples {
 	struct dictionary *names; /* of all numbers below */

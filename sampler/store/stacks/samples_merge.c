@@ -1,7 +1,6 @@
 /* Samples of one query that were read apart, added up. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/samples.h"
@@ -71,21 +70,6 @@ static int merge_compiled(struct merging *m)
 	return r;
 }
 
-/* Keeps what both are called. */
-static void merge_texts(struct target_texts *to, const struct target_texts *from)
-{
-	if (!from->targets)
-		return;
-	if (to->targets && strcmp(to->jdk, from->jdk) != 0)
-		*to->jdk = '\0';
-	if (to->targets && strcmp(to->command, from->command) != 0)
-		*to->command = '\0';
-	if (!to->targets)
-		*to = *from;
-	else
-		to->targets += from->targets;
-}
-
 static void merge_times(struct samples *to, const struct samples *from)
 {
 	if (!to->last_s || from->first_s < to->first_s)
@@ -103,7 +87,7 @@ int samples_merge(struct samples *s, const struct samples *other)
 	CLEANUP(merging_done) struct merging m = {.to = s, .from = other};
 	int r;
 
-	merge_texts(&s->of, &other->of);
+	target_texts_add(&s->of, &other->of);
 	if (!other->buckets)
 		return 0;
 	for (enum dictionary_table t = 0; t < DICT_TABLES; t++)

@@ -153,16 +153,20 @@ static int fail(struct store *s, struct day_id id, int r, const struct err *why)
 	return r;
 }
 
+static int open_file(struct store *s, struct day_id id, struct day **ret, struct err *err)
+{
+	compactor_leave(&s->compactor, id);
+	return day_open(s->dir, id, DAY_ADDS, ret, err);
+}
+
 static int open_day(struct store *s, struct day_id id, struct err *err)
 {
 	struct err e = {0};
-	int r;
+	int r = open_file(s, id, &s->days[id.step], &e);
 
-	compactor_leave(&s->compactor, id);
-	r = day_open(s->dir, id, DAY_ADDS, &s->days[id.step], &e);
 	if (day_is_spoilt(r)) {
 		set_aside(s, id, &e);
-		r = day_open(s->dir, id, DAY_ADDS, &s->days[id.step], &e);
+		r = open_file(s, id, &s->days[id.step], &e);
 	}
 	return r < 0 ? err_set(err, r, "%s", e.msg) : 0;
 }
@@ -359,11 +363,7 @@ static int roll_file(struct store *s, const struct store_file *f, uint64_t now_s
 	struct err e = {0};
 	struct day *from = is_open(s, f) ? s->days[f->id.step] : NULL;
 	bool closed = !from, spoilt;
-	int r;
-
-	if (closed)
-		compactor_leave(&s->compactor, f->id);
-	r = closed ? day_open(s->dir, f->id, DAY_ADDS, &from, &e) : 0;
+	int r = closed ? open_file(s, f->id, &from, &e) : 0;
 
 	if (r == 0)
 		r = roll_day(s, from, now_s, &e);

@@ -43,16 +43,21 @@ static void view_close(struct store_view **v)
 	store_view_close(*v);
 }
 
-int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
+int answer_open(const struct answer_context *c, const struct store_query *q, struct store_view **ret, struct err *err)
 {
-	struct store_query sq;
-	int r;
+	int r = store_view_open(c->store, q, ret, err);
 
-	query_of_store(q, &sq);
-	r = store_view_open(c->store, &sq, ret, err);
 	if (r == 0)
 		store_view_use_threads(*ret);
 	return r;
+}
+
+int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err)
+{
+	struct store_query sq;
+
+	query_of_store(q, &sq);
+	return answer_open(c, &sq, ret, err);
 }
 
 int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err)

@@ -52,11 +52,9 @@ static int read_side(const struct answer_context *c, const struct query *q, enum
 	else
 		query_of_store(q, &sq);
 	name_side(&sq, s->names[side]);
-	r = store_view_open(c->store, &sq, &v, err);
-	if (r == 0) {
-		store_view_use_threads(v);
+	r = answer_open(c, &sq, &v, err);
+	if (r == 0)
 		r = store_view_read(v, &s->profiles[side], err);
-	}
 	store_view_close(v);
 	return r < 0 ? err_wrap(err, r, "%s", s->names[side]) : 0;
 }

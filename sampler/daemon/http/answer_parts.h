@@ -15,6 +15,7 @@ struct query;
 struct regex;
 struct store_cell;
 struct store_target;
+struct store_query;
 struct store_view;
 struct writer;
 
@@ -31,6 +32,7 @@ void answer_put_cells(struct json *j, const struct store_cell *cells, size_t n);
 
 /* The history as selected by the query. */
 int answer_view(const struct answer_context *c, const struct query *q, struct store_view **ret, struct err *err);
+int answer_open(const struct answer_context *c, const struct store_query *q, struct store_view **ret, struct err *err);
 /* Closes `out`, a memory stream to a->body and a->len, and sets the rest of *a. 0 or -ENOMEM. */
 int answer_fill(struct answer *a, const char *type, FILE *out, struct err *err);
 /* The profile in that format. */

@@ -497,6 +497,41 @@ static void test_moves_sp(void **state)
 	assert_true(flow_moves_sp(&o, CODE, CODE + 20, 6)); /* bytes missing: not known */
 }
 
+/* Each way to encode rsp as the operand that is written, and r12, whose number differs only by REX. */
+static void test_moves_sp_by_any_encoding(void **state)
+{
+	static const struct {
+		uint8_t len, bytes[10];
+		bool moves;
+	} insns[] = {
+		{3, {0x48, 0x89, 0xc4}, true}, /* mov rsp,rax */
+		{3, {0x48, 0x8b, 0xe0}, true}, /* mov rsp,rax */
+		{10, {0x48, 0xbc, 1}, true}, /* mov rsp,1 */
+		{7, {0x48, 0xc7, 0xc4, 1}, true}, /* mov rsp,1 */
+		{4, {0x48, 0x8b, 0x60, 8}, true}, /* mov rsp,[rax+8] */
+		{5, {0x48, 0x8d, 0x64, 0x24, 0xf8}, true}, /* lea rsp,[rsp-8] */
+		{4, {0x48, 0x83, 0xe4, 0xf0}, true}, /* and rsp,-16 */
+		{3, {0x48, 0x29, 0xc4}, true}, /* sub rsp,rax */
+		{1, {0x9c}, true}, /* pushfq */
+		{2, {0x41, 0x54}, true}, /* push r12 */
+		{3, {0x49, 0x89, 0xc4}, false}, /* mov r12,rax */
+		{3, {0x4c, 0x8b, 0xe0}, false}, /* mov r12,rax */
+		{10, {0x49, 0xbc, 1}, false}, /* mov r12,1 */
+		{5, {0x48, 0x89, 0x44, 0x24, 8}, false}, /* mov [rsp+8],rax */
+		{5, {0x48, 0x89, 0x64, 0x24, 8}, false}, /* mov [rsp+8],rsp */
+		{3, {0x48, 0x8b, 0xc4}, false}, /* mov rax,rsp */
+		{4, {0x49, 0x83, 0xe4, 0xf0}, false}, /* and r12,-16 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(insns) / sizeof(*insns); i++) {
+		struct code_bytes c = {insns[i].bytes, insns[i].len};
+		struct flow_options o = {.fetch = fetch, .ctx = &c};
+
+		assert_int_equal(flow_moves_sp(&o, CODE, CODE + insns[i].len, 6), insns[i].moves);
+	}
+}
+
 /* Nothing ends: an endless loop, a trap, undecodable bytes, the end of the code. */
 static void test_no_way_out(void **state)
 {
@@ -616,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_whole_at_call),
 		cmocka_unit_test(test_deoptimisation),
 		cmocka_unit_test(test_moves_sp),
+		cmocka_unit_test(test_moves_sp_by_any_encoding),
 		cmocka_unit_test(test_no_way_out),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_eval),

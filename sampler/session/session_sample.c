@@ -74,6 +74,7 @@ static void prepare_names(void *session, struct sampled *x)
 	const struct frame_key *key;
 	const struct code *code;
 	uint32_t i = 0;
+	bool returns;
 
 	(void)session;
 	while (i < w->n && w->frames[i].kind != FRAME_COMPILED)
@@ -81,10 +82,12 @@ static void prepare_names(void *session, struct sampled *x)
 	if (i == w->n || !v->attribution)
 		return;
 	key = &w->frames[i];
-	hs_code_read_bytes(v->hs, key->id);
+	returns = !(key->flags & FRAME_PC_EXACT);
 	code = hs_code(v->hs, key->id);
-	if (code)
-		attribution_prepare(v->attribution, code, key->off, !(key->flags & FRAME_PC_EXACT));
+	if (!code || !attribution_needs_rest(code, key->off, returns))
+		return;
+	hs_code_read_rest(v->hs, key->id);
+	attribution_prepare(v->attribution, hs_code(v->hs, key->id), key->off, returns);
 }
 
 static void keep_prepared(void *session, struct hotspot *hs)

@@ -261,6 +261,7 @@ int step_compiled(struct walker *w, const struct code *c)
 	if (!w->exact && is_deopt_handler(c, pc)) {
 		flags |= FRAME_DEOPTED;
 		pc = find_original_pc(w, c);
+		hs_code_read_frame(w->hs, c->id, pc);
 	}
 	if (!walker_push(w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))
 		return WALK_TOO_DEEP;

@@ -93,6 +93,7 @@ static bool push_compiled(struct chunk_walk *k, uint64_t pc)
 		flags = FRAME_DEOPTED;
 		if (c->orig_pc_offset < 0 || !word(k, k->own_sp + c->orig_pc_offset / 8, &pc))
 			return false;
+		hs_code_read_frame(k->w->hs, c->id, pc);
 	}
 	if (pc <= c->begin || pc > c->end || !is_recorded(k->w, c, pc) ||
 	    !walker_push(k->w, FRAME_COMPILED, flags, c->id, (int64_t)(pc - c->begin)))

@@ -131,7 +131,7 @@ static const struct graph *graph_of(struct attribution *a, const struct code *co
 	struct graph *g = NULL;
 
 	if (!code->n_bytes)
-		return NULL; /* they may still be read: hs_code_read_bytes() */
+		return NULL; /* they may still be read: hs_code_read_rest() */
 	if (graph_cache_find(a->cache, a->number, code->id, &known))
 		return known;
 	if (graph_new(code, a->env, a->decoder, &g))
@@ -260,13 +260,18 @@ static bool note_prepared(struct attribution *a, uint32_t code_id)
 	return !u64map_get(&a->prepared, code_id) && u64map_put(&a->prepared, code_id, 1);
 }
 
+bool attribution_needs_rest(const struct code *code, int64_t pc_offset, int return_address)
+{
+	return code->kind == BLOB_NMETHOD && !(return_address && record_at(code, pc_offset));
+}
+
 void attribution_prepare(struct attribution *a, const struct code *code, int64_t pc_offset, int return_address)
 {
 	const struct graph *g;
 	uint64_t start;
 
-	if (code->kind != BLOB_NMETHOD || code->tier != TIER_C2 || !a->left_ns ||
-	    (return_address && record_at(code, pc_offset)) || !note_prepared(a, code->id))
+	if (!attribution_needs_rest(code, pc_offset, return_address) || code->tier != TIER_C2 || !a->left_ns ||
+	    !note_prepared(a, code->id))
 		return;
 	start = clock_thread_cpu_ns();
 	g = graph_of(a, code);

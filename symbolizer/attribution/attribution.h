@@ -1,6 +1,7 @@
 #ifndef JS_ATTRIBUTION_ATTRIBUTION_H
 #define JS_ATTRIBUTION_ATTRIBUTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,8 @@ uint64_t attribution_refused(const struct attribution *a);
  */
 void attribution_grant(struct attribution *a, uint64_t ns);
 
+/* Does naming this pc (as in attribution_find()) take more than a record and its scopes: hs_code_read_rest()? */
+bool attribution_needs_rest(const struct code *code, int64_t pc_offset, int return_address);
 /*
  * If naming this pc (as in attribution_find()) takes the graph of its code: builds it, and reads from the JVM the data for
  * naming all pcs of the code, once for each code. To be called while the target lives: by the end it may have exited,

@@ -212,7 +212,6 @@ enum {
 	B_MUTABLE = 88,
 	B_MUTABLE_SIZE = 96,
 	B_RELOC = 100,
-	N_METHOD = 104,
 	N_LEVEL = 150,
 	N_SCOPES_PTR = 120,
 	N_PCS = 128,
@@ -250,7 +249,7 @@ static void nmethod_tables_8(struct fake_jvm *j)
 {
 	field(j, "CodeBlob", "::_code_offset", "int", B_CODE);
 	field(j, "CodeBlob", "::_relocation_size", "int", B_RELOC);
-	field(j, "nmethod", "::_method", "Method*", N_METHOD);
+	field(j, "nmethod", "::_method", "Method*", FAKE_NM_METHOD);
 	field(j, "nmethod", "::_scopes_data_offset", "int", N_SCOPES);
 	field(j, "nmethod", "::_metadata_offset", "int", N_META);
 	field(j, "nmethod", "::_dependencies_offset", "int", N_DEPS);
@@ -288,7 +287,7 @@ static void blob_tables(struct fake_jvm *j)
 		field(j, "CodeBlob", "::_mutable_data", "address", B_MUTABLE);
 		field(j, "CodeBlob", "::_mutable_data_size", "int", B_MUTABLE_SIZE);
 		field(j, "CodeBlob", "::_relocation_size", "int", B_RELOC);
-		field(j, "nmethod", "::_method", "Method*", N_METHOD);
+		field(j, "nmethod", "::_method", "Method*", FAKE_NM_METHOD);
 		field(j, "nmethod", "::_scopes_data_offset", "int", N_SCOPES);
 		field(j, "nmethod", "::_immutable_data", "address", N_IMM);
 		field(j, "nmethod", "::_immutable_data_size", "int", N_IMM_SIZE);
@@ -298,7 +297,7 @@ static void blob_tables(struct fake_jvm *j)
 	}
 	field(j, "CodeBlob", "::_code_begin", "address", B_BEGIN);
 	field(j, "CodeBlob", "::_code_end", "address", B_END);
-	field(j, "CompiledMethod", "::_method", "Method*", N_METHOD);
+	field(j, "CompiledMethod", "::_method", "Method*", FAKE_NM_METHOD);
 	field(j, "CompiledMethod", "::_scopes_data_begin", "address", N_SCOPES_PTR);
 	field(j, "CompiledMethod", "::_deopt_handler_begin", "address", N_DEOPT);
 	field(j, "nmethod", "::_metadata_offset", "int", N_META);
@@ -520,7 +519,7 @@ static void nmethod(struct fake_jvm *j, int i, int32_t id, int8_t level, uint64_
 {
 	uint64_t b = j->blob[i];
 
-	put64(j, b + N_METHOD, m);
+	put64(j, b + FAKE_NM_METHOD, m);
 	put32(j, b + FAKE_NM_BCI, (uint32_t)-1);
 	put32(j, b + FAKE_NM_COMPILE_ID, (uint32_t)id);
 	*at(j, b + N_LEVEL) = (uint8_t)level;

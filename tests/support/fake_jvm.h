@@ -65,6 +65,7 @@ void fake_jvm_poke(struct fake_jvm *j, uint64_t addr, const void *bytes, size_t 
 enum {
 	FAKE_BLOCK = 24, /* sizeof(HeapBlock) */
 	FAKE_USED = 12,
+	FAKE_NM_METHOD = 104,
 	FAKE_NM_BCI = 112,
 	FAKE_NM_COMPILE_ID = 140,
 	FAKE_NM_STATE = 151,

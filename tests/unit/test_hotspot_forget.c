@@ -203,20 +203,92 @@ static void bytes_come_on_demand(void **state)
 	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
 	first = walk_to(w, w->j.begin[1] + 16);
 	next = replace(w, 99);
-	hs_code_read_bytes(w->hs, first);
+	hs_code_read_rest(w->hs, first);
 	assert_int_equal(hs_code(w->hs, first)->n_bytes, 0);
 	assert_int_equal(hs_code(w->hs, next)->n_bytes, 0);
 	assert_true(hs_bytes_before(w->hs, w->j.begin[1] + 8, there));
-	hs_code_read_bytes(w->hs, next);
+	hs_code_read_rest(w->hs, next);
 	c = hs_code(w->hs, next);
 	assert_int_equal(c->n_bytes, 100);
 	assert_memory_equal(c->bytes, there, sizeof(there));
 	assert_int_equal(c->compile_id, 99);
 	assert_int_equal(code_scopes_at(c, 25, c->records[0].scope_offset, s, 4), 2);
-	hs_code_read_bytes(w->hs, next);
-	hs_code_read_bytes(w->hs, UINT32_MAX);
+	hs_code_read_rest(w->hs, next);
+	hs_code_read_rest(w->hs, UINT32_MAX);
 	assert_ptr_equal(hs_code(w->hs, next), c);
 	assert_int_equal(walk_to(w, w->j.begin[1] + 16), next);
+}
+
+static const char *inlined_at_16(struct world *w, uint32_t code)
+{
+	const struct code *c = hs_code(w->hs, code);
+	struct code_scope s[4];
+	const struct hs_method *m;
+
+	assert_int_equal(code_scopes_at(c, 25, c->records[0].scope_offset, s, 4), 2);
+	assert_int_equal(s[1].method_id, hs_method_find(w->hs, w->j.outer));
+	m = hs_method(w->hs, s[0].method_id);
+	return m ? m->name : NULL;
+}
+
+/* So are the methods that are inlined in it: at the call that a frame returns to, or all. */
+static void methods_come_on_demand(void **state)
+{
+	struct world *w = *state;
+	uint32_t code, other;
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	code = walk_to(w, w->j.begin[1] + 32); /* nothing is inlined there */
+	assert_int_equal(hs_method_count(w->hs), 1);
+	assert_null(inlined_at_16(w, code));
+	assert_int_equal(walk_to(w, w->j.begin[1] + 17), code); /* no call */
+	assert_null(inlined_at_16(w, code));
+	assert_int_equal(walk_to(w, w->j.begin[1] + 16), code);
+	assert_string_equal(inlined_at_16(w, code), "inner");
+	assert_int_equal(hs_method_count(w->hs), 2);
+	other = walk_to(w, w->j.begin[2] + 32);
+	assert_null(inlined_at_16(w, other));
+	hs_code_read_frame(w->hs, other, w->j.begin[2] + 15);
+	hs_code_read_frame(w->hs, UINT32_MAX, w->j.begin[2] + 16);
+	assert_null(inlined_at_16(w, other));
+	hs_code_read_frame(w->hs, other, w->j.begin[2] + 16);
+	assert_string_equal(inlined_at_16(w, other), "inner");
+	forget(w, 0);
+	assert_string_equal(inlined_at_16(w, other), "inner");
+	hs_code_read_rest(w->hs, code);
+	assert_int_equal(hs_method_count(w->hs), 2);
+}
+
+static void all_methods_come_with_the_rest(void **state)
+{
+	struct world *w = *state;
+	uint32_t code;
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	code = walk_to(w, w->j.begin[1] + 32);
+	hs_code_read_rest(w->hs, code);
+	assert_string_equal(inlined_at_16(w, code), "inner");
+}
+
+/* What another nmethod has in their place, or nobody any more, is not taken for its methods. */
+static void methods_of_code_that_is_gone_stay_unknown(void **state)
+{
+	struct world *w = *state;
+	uint32_t first, next;
+	const int32_t compile_id = 99;
+	const uint64_t unloaded = 0;
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	first = walk_to(w, w->j.begin[1] + 32);
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &compile_id, 4);
+	hs_code_read_frame(w->hs, first, w->j.begin[1] + 16);
+	hs_code_read_rest(w->hs, first);
+	assert_null(inlined_at_16(w, first));
+	next = walk_to(w, w->j.begin[1] + 32);
+	assert_int_not_equal(first, next);
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_METHOD, &unloaded, 8);
+	hs_code_read_rest(w->hs, next);
+	assert_null(inlined_at_16(w, next));
 }
 
 /* However many come and go, what is held stays below a bound; nothing is due at the start. */
@@ -256,6 +328,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(told_code_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unused_code_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bytes_come_on_demand, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(methods_come_on_demand, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(all_methods_come_with_the_rest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(methods_of_code_that_is_gone_stay_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
 	};
 

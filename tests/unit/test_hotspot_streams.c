@@ -74,7 +74,7 @@ static void line_tables(void **state)
 
 static size_t chain(const uint8_t *scopes, uint32_t len, int32_t offset, struct code_scope *ret, size_t max)
 {
-	static const uint32_t methods[] = {11, 12};
+	uint32_t methods[] = {11, 12};
 	struct code c = {.scopes = scopes, .scopes_len = len, .methods = methods, .n_methods = 2};
 
 	return code_scopes_at(&c, 17, offset, ret, max);

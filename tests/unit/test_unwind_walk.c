@@ -256,6 +256,7 @@ static void test_deopted_return_address(void **state)
 	fake_walk(&w);
 	assert_int_equal(w.end, WALK_ROOT);
 	expect_key(&w.frames[1], FRAME_COMPILED, FRAME_DEOPTED, CALLER, 0x80);
+	assert_int_equal(fake.frame_pc, at(CALLER, 0x80));
 	/* C1's smallest frames have it at their sp. */
 	c->orig_pc_offset = 0;
 	fake.stack[(fake.top + 8 - FAKE_STACK) / 8] = at(CALLER, 0x80);

@@ -220,6 +220,13 @@ uint32_t hs_code_bytes(struct hotspot *hs, uint64_t pc, uint8_t *dst, uint32_t l
 	return len;
 }
 
+void hs_code_read_frame(struct hotspot *hs, uint32_t code_id, uint64_t pc)
+{
+	(void)hs;
+	assert_int_equal(code_id, code_index(pc));
+	fake.frame_pc = pc;
+}
+
 bool hs_bytes_before(struct hotspot *hs, uint64_t pc, uint8_t ret[8])
 {
 	return hs_code_bytes(hs, pc - 8, ret, 8) == 8;

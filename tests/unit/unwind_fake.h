@@ -63,6 +63,7 @@ struct fake {
 	const char *dso_name; /* of the native functions' file; NULL: "libfake.so" */
 	uint64_t kernel[4];
 	size_t n_kernel;
+	uint64_t frame_pc; /* of the last hs_code_read_frame() */
 };
 
 extern struct fake fake;

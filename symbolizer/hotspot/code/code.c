@@ -4,6 +4,7 @@
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/base/strtab.h"
 #include "symbolizer/hotspot/code/code_cache.h"
+#include "symbolizer/hotspot/code/code_methods.h"
 #include "symbolizer/hotspot/code/roles.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 
@@ -117,11 +118,13 @@ struct code code_of_blob(struct code_cache *cache, const struct blob *b)
 	};
 }
 
-static bool code_fill(struct code_cache *cache, const struct blob *b, struct code *c)
+static bool code_fill(struct code_cache *cache, const struct blob *b, struct code_entry *e)
 {
+	struct code *c = &e->code;
+
 	*c = code_of_blob(cache, b);
 	if (b->kind <= BLOB_MH_INTRINSIC) {
-		if (!nmethod_copy(cache, b, c))
+		if (!nmethod_copy(cache, b, e))
 			return false;
 		if (c->kind == BLOB_NATIVE)
 			c->role = stub_role_of_native(method_get(cache->methods, c->method_id));
@@ -133,14 +136,16 @@ static bool code_fill(struct code_cache *cache, const struct blob *b, struct cod
 	return true;
 }
 
-enum { CODE_PARTS = 6 };
+enum { CODE_PARTS = 7 };
 
-static void parts_of(const struct code *c, struct copy_part ret[CODE_PARTS])
+static void parts_of(const struct code_entry *e, struct copy_part ret[CODE_PARTS])
 {
+	const struct code *c = &e->code;
 	const struct copy_part parts[CODE_PARTS] = {
 		{offsetof(struct code_entry, code.records), c->n_records * sizeof(*c->records)},
 		{offsetof(struct code_entry, code.scopes), c->scopes_len},
 		{offsetof(struct code_entry, code.methods), c->n_methods * sizeof(*c->methods)},
+		{offsetof(struct code_entry, metadata), e->metadata ? c->n_methods * sizeof(*e->metadata) : 0},
 		{offsetof(struct code_entry, code.bytes), c->n_bytes},
 		{offsetof(struct code_entry, code.null_checks), c->n_null_checks * sizeof(*c->null_checks)},
 		{offsetof(struct code_entry, code.handlers), c->n_handlers * sizeof(*c->handlers)},
@@ -153,7 +158,7 @@ uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t
 {
 	struct copy_part parts[CODE_PARTS];
 
-	parts_of(&e->code, parts);
+	parts_of(e, parts);
 	e->code.id = cache->codes.n + 1;
 	e->head.stamp = stamp;
 	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, CODE_PARTS);
@@ -170,7 +175,7 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 
 	if (copies_full(cache->codes.copies))
 		return 0;
-	if (code_fill(cache, b, &e.code)) {
+	if (code_fill(cache, b, &e)) {
 		e.read_ns = clock_monotonic_ns();
 		if (b->kind <= BLOB_MH_INTRINSIC) /* nmethod_copy() has read its identity twice */
 			e.head.checked_ns = cache->jvm->moment.now_ns;
@@ -273,6 +278,7 @@ uint32_t code_find(struct code_cache *cache, uint64_t pc)
 
 		if (!id)
 			return gone_find(cache, pc, false);
+		code_methods_read_at(cache, id, pc);
 		*s = (struct pc_slot){pc, id, cache->pc_generation};
 	}
 	if (younger_than_sample(cache, s->id)) {
@@ -299,29 +305,19 @@ const struct code *code_peek(const struct code_cache *cache, uint64_t pc)
 	return live ? code_get(cache, live->id) : NULL;
 }
 
-/* What is in the code cache there at present. */
-static bool is_still(struct code_cache *cache, const struct code *c)
-{
-	struct block block;
-	struct blob b;
-
-	return block_find(cache, c->begin, &block) && blob_read(cache, &block, &b) && code_known(cache, &b) == c->id;
-}
-
 static void add_bytes(struct code_cache *cache, struct code_entry e, const uint8_t *bytes, uint32_t n)
 {
 	struct copy_part parts[CODE_PARTS];
 
 	e.code.bytes = bytes;
 	e.code.n_bytes = n;
-	parts_of(&e.code, parts);
+	parts_of(&e, parts);
 	if (interned_replace(&cache->codes, e.code.id, &e.head, sizeof(e), parts, CODE_PARTS))
 		roles_note(cache, code_get(cache, e.code.id));
 }
 
-void hs_code_read_bytes(struct hotspot *hs, uint32_t code_id)
+static void read_bytes(struct code_cache *cache, uint32_t code_id)
 {
-	struct code_cache *cache = hs->cache;
 	const struct code_entry *e = code_entry(cache, code_id);
 	uint64_t n = e ? e->code.end - e->code.begin : 0;
 	uint8_t *p;
@@ -330,9 +326,20 @@ void hs_code_read_bytes(struct hotspot *hs, uint32_t code_id)
 	    copies_full(cache->codes.copies))
 		return;
 	p = malloc(n);
-	if (p && jvm_read_fresh(cache->jvm, e->code.begin, p, (uint32_t)n) && is_still(cache, &e->code))
+	if (p && jvm_read_fresh(cache->jvm, e->code.begin, p, (uint32_t)n) && nmethod_is_there(cache, e, true))
 		add_bytes(cache, *e, p, (uint32_t)n);
 	free(p);
+}
+
+void hs_code_read_rest(struct hotspot *hs, uint32_t code_id)
+{
+	read_bytes(hs->cache, code_id);
+	code_methods_read_all(hs->cache, code_id);
+}
+
+void hs_code_read_frame(struct hotspot *hs, uint32_t code_id, uint64_t pc)
+{
+	code_methods_read_at(hs->cache, code_id, pc);
 }
 
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)

@@ -9,7 +9,7 @@ struct hotspot;
 
 /*
  * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned (blob, compile id).
- * Everything needed for naming is copied when the id is made, so unloading does no harm. A struct code is immutable and
+ * Everything needed for naming is copied when the id is made, so unloading does no harm. A struct code is immutable, but for its methods, and
  * lives as long as the hotspot, or until it is forgotten (forget.h).
  */
 enum blob_kind {
@@ -95,12 +95,16 @@ struct code {
 	uint32_t n_extra_records; /* records without an oop map */
 	const uint8_t *scopes;
 	uint32_t scopes_len;
-	const uint32_t *methods; /* method ids of the metadata table, by index - 1; 0: none, or not a method */
+	/*
+	 * Method ids of the metadata table, by index - 1. 0: none, or not a method; after hotspot_forget_unused(), or not read
+	 * before a walk or hs_code_read_rest() needs it.
+	 */
+	uint32_t *methods;
 	uint32_t n_methods;
 
 	/*
-	 * For attribution; copied together with the records, or, after hotspot_forget_unused(), by
-	 * hs_code_read_bytes(). Empty if too large.
+	 * For attribution; copied together with the records, or, after hotspot_forget_unused(), by hs_code_read_rest(). Empty if
+	 * too large.
 	 */
 	const uint8_t *bytes; /* code bytes from begin */
 	uint32_t n_bytes;
@@ -115,10 +119,12 @@ uint32_t hs_code_find(struct hotspot *hs, uint64_t pc);
 const struct code *hs_code(const struct hotspot *hs, uint32_t code_id); /* NULL for 0 and for a forgotten id */
 uint32_t hs_code_count(const struct hotspot *hs); /* ids are 1..count */
 /*
- * Copies the bytes of compiled code, unless they have been. Right after a walk that used it: they are no longer there
- * once the code is not. What hs_code() returned for this id becomes invalid.
+ * Copies the bytes of compiled code, and reads the methods in its scopes, unless they have been. Right after a walk that
+ * used it: they are no longer there once the code is not. What hs_code() returned for this id becomes invalid.
  */
-void hs_code_read_bytes(struct hotspot *hs, uint32_t code_id);
+void hs_code_read_rest(struct hotspot *hs, uint32_t code_id);
+/* Reads the methods that a frame needs that will return to pc, if that is not the pc that hs_code_find() was given. */
+void hs_code_read_frame(struct hotspot *hs, uint32_t code_id, uint64_t pc);
 
 /* For tests: calls fn for every block in use (blob address, bytes), whether it contains a blob or not. */
 typedef void hs_code_each_fn(void *ctx, uint64_t blob, uint64_t size);

@@ -50,6 +50,8 @@ struct code_entry {
 	struct code code;
 	uint64_t identity; /* of the blob's header, blob_identity() */
 	uint64_t method; /* Method* */
+	const uint64_t
+		*metadata; /* by index: Method*s and others, of code.n_methods; NULL: all methods have been read */
 };
 
 /* The interpreter's codelets; interpreter.c. */
@@ -117,7 +119,9 @@ static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
 }
 
 /* nmethod.c: sets the members for nmethods. false: the nmethod changed while it was read. */
-bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code *ret);
+bool nmethod_copy(struct code_cache *c, const struct blob *b, struct code_entry *e);
+/* Is it still in the code cache, and if it was not dead when it was copied, alive? */
+bool nmethod_is_there(const struct code_cache *c, const struct code_entry *e, bool dead);
 
 uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c; like hs_gone_fn */
 

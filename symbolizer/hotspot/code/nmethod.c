@@ -4,8 +4,7 @@
 #include "symbolizer/base/cursor.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
-#include "symbolizer/hotspot/code/scopes.h"
-#include "symbolizer/hotspot/reader/unsigned5.h"
+#include "symbolizer/hotspot/code/code_methods.h"
 
 /*
  * Copies the parts of an nmethod. They are in the blob (JDK 8 to 22) or in separate malloc() blocks (23+: immutable
@@ -19,8 +18,6 @@ struct nm {
 	struct bytes header; /* in the copy */
 	struct bytes blob, immutable, metadata;
 	uint64_t oop_maps;
-	uint64_t *methods; /* Method*s from the metadata table; 0: not in any scope */
-	size_t n_methods;
 	bool dead; /* its Method*s may be dangling */
 	uint8_t *memory;
 };
@@ -357,120 +354,58 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 	}
 }
 
-struct seen {
-	uint64_t *bits;
-	size_t n;
-};
-
-static bool seen_before(struct seen *s, size_t i)
-{
-	uint64_t bit = UINT64_C(1) << i % 64;
-	bool was = s->bits[i / 64] & bit;
-
-	s->bits[i / 64] |= bit;
-	return was;
-}
-
-/* Notes the methods in the chain at `offset`. Each scope is decoded only once. */
-static void chain_mark(const struct nm *nm, struct bytes scopes, int32_t offset, struct seen *seen,
-		       struct bytes metadata)
-{
-	uint32_t bias = unsigned5_bias(nm->cache->jvm->version.major);
-	struct scope s;
-
-	while (offset > 0 && (size_t)offset < scopes.n && !seen_before(seen, (size_t)offset) &&
-	       scope_read(scopes.p, scopes.n, bias, offset, &s)) {
-		if (s.method_index && s.method_index <= nm->n_methods)
-			memcpy(&nm->methods[s.method_index - 1], metadata.p + 8 * (size_t)(s.method_index - 1), 8);
-		offset = s.sender;
-	}
-}
-
-/* Gets the ids of the methods in scopes and of the nmethod's own method, all at once. */
-static bool methods_intern_all(struct nm *nm, uint32_t *ids, uint32_t *ret_own)
-{
-	uint64_t *addrs CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*addrs));
-	uint32_t *found CLEANUP(free_at_exit) = calloc(nm->n_methods + 1, sizeof(*found));
-	size_t n = 0;
-
-	if (!addrs || !found)
-		return false;
-	addrs[n++] = nm->b->method;
-	for (size_t i = 0; i < nm->n_methods && n <= SCOPE_METHODS_MAX; i++)
-		if (nm->methods[i])
-			addrs[n++] = nm->methods[i];
-	if (methods_intern(nm->cache->methods, addrs, n, found) < 0)
-		return false;
-	*ret_own = found[0];
-	n = 1;
-	for (size_t i = 0; i < nm->n_methods && n <= SCOPE_METHODS_MAX; i++)
-		if (nm->methods[i])
-			ids[i] = found[n++];
-	return true;
-}
-
-static bool scopes_fill(struct nm *nm, struct code *ret)
+static bool scopes_fill(const struct nm *nm, struct code_entry *e)
 {
 	struct bytes scopes = scopes_part(nm), metadata = metadata_part(nm);
-	uint64_t *bits CLEANUP(free_at_exit) = calloc(scopes.n / 64 + 1, sizeof(*bits));
-	uint32_t *ids CLEANUP(free_at_exit) = NULL;
-	struct seen seen = {bits, scopes.n};
-	size_t used = 0;
-	bool ok;
+	struct code *c = &e->code;
+	uint32_t n = c->n_records && metadata.n / 8 < 1 << 20 ? (uint32_t)(metadata.n / 8) : 0;
 
 	if (nm->dead)
 		return true;
-	nm->n_methods = ret->n_records && metadata.n / 8 < 1 << 20 ? metadata.n / 8 : 0;
-	nm->methods = calloc(nm->n_methods + 1, sizeof(*nm->methods));
-	ids = calloc(nm->n_methods + 1, sizeof(*ids));
-	if (!bits || !nm->methods || !ids)
-		return false;
-	for (uint32_t i = 0; i < ret->n_records; i++)
-		chain_mark(nm, scopes, ret->records[i].scope_offset, &seen, metadata);
-	ok = methods_intern_all(nm, ids, &ret->method_id);
-	for (size_t i = 0; i < nm->n_methods; i++)
-		if (nm->methods[i])
-			used = i + 1;
-	if (ok && ret->n_records && keep(nm->cache, scopes.p, scopes.n, &ret->scopes))
-		ret->scopes_len = (uint32_t)scopes.n;
-	if (ok && keep(nm->cache, ids, used * sizeof(*ids), &ret->methods))
-		ret->n_methods = (uint32_t)used;
-	return ok;
+	if (c->n_records && keep(nm->cache, scopes.p, scopes.n, &c->scopes))
+		c->scopes_len = (uint32_t)scopes.n;
+	c->methods = n ? arena_alloc(&nm->cache->parts, n * sizeof(*c->methods)) : NULL;
+	if (c->methods && keep(nm->cache, metadata.p, n * sizeof(*e->metadata), &e->metadata)) {
+		memset(c->methods, 0, n * sizeof(*c->methods));
+		c->n_methods = n;
+	}
+	return code_methods_copy(nm->cache, e);
 }
 
-static bool still_there(struct nm *nm)
+bool nmethod_is_there(const struct code_cache *cache, const struct code_entry *e, bool dead)
 {
 	uint8_t now[64 + BLOB_SPAN_MAX];
-	uint32_t n = nm->b->n_raw, skip = (uint32_t)nm->l->size.heap_block;
+	uint32_t skip = (uint32_t)cache->jvm->l.size.heap_block, n = cache->blob_span;
 	uint64_t method;
 
-	if (!jvm_read_fresh(nm->cache->jvm, nm->b->addr - skip, now, n) ||
-	    (!nm->dead && blob_dead(nm->cache->jvm, (struct bytes){now + skip, n - skip})))
+	if (n > e->code.blob_size)
+		n = (uint32_t)e->code.blob_size;
+	if (!jvm_read_fresh(cache->jvm, e->code.blob - skip, now, skip + n) ||
+	    (!dead && blob_dead(cache->jvm, (struct bytes){now + skip, n})))
 		return false;
-	return blob_identity(nm->cache->jvm, (struct bytes){now, n}, true, &method) == nm->b->identity &&
-	       method == nm->b->method;
+	return blob_identity(cache->jvm, (struct bytes){now, skip + n}, true, &method) == e->identity &&
+	       method == e->method;
 }
 
-bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code *ret)
+bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code_entry *e)
 {
 	struct nm nm = {.cache = cache, .l = &cache->jvm->l, .b = b, .dead = blob_dead(cache->jvm, b->header)};
 	uint32_t known = cache->methods->methods.n;
+	struct code *c = &e->code;
 	bool ok = true;
 
-	places_fill(&nm, ret);
+	places_fill(&nm, c);
 	if (blocks_read(&nm)) {
-		if (ret->kind != BLOB_NMETHOD || !cache->codes.copies->unused_ns)
-			bytes_fill(&nm, ret);
-		if (ret->kind == BLOB_NMETHOD) {
-			records_fill(&nm, ret);
-			tables_fill(&nm, ret);
+		if (c->kind != BLOB_NMETHOD || !cache->codes.copies->unused_ns)
+			bytes_fill(&nm, c);
+		if (c->kind == BLOB_NMETHOD) {
+			records_fill(&nm, c);
+			tables_fill(&nm, c);
 		}
 	}
-	ok = scopes_fill(&nm, ret) && still_there(&nm);
-	/* Methods outlive their nmethod: while it exists, their memory is valid. */
-	for (uint32_t id = known + 1; !ok && id <= cache->methods->methods.n; id++)
-		method_drop(cache->methods, id);
-	free(nm.methods);
+	ok = scopes_fill(&nm, e) && nmethod_is_there(cache, e, nm.dead);
+	if (!ok)
+		methods_drop_since(cache->methods, known);
 	free(nm.memory);
 	return ok;
 }

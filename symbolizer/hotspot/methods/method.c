@@ -222,6 +222,12 @@ void method_drop(struct method_table *table, uint32_t id)
 		u64map_remove(&table->methods.ids, m->addr);
 }
 
+void methods_drop_since(struct method_table *table, uint32_t known)
+{
+	for (uint32_t id = known + 1; id <= table->methods.n; id++)
+		method_drop(table, id);
+}
+
 /* Reads the method. If it may have been replaced since the sample, others must confirm it. */
 static uint32_t method_read_now(struct method_table *table, uint64_t method)
 {

@@ -69,6 +69,7 @@ int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint
 /* Copies the entry and gives it an id. 0: out of memory. */
 uint32_t method_entry_add(struct method_table *t, struct method_entry *e, uint32_t stamp);
 void method_drop(struct method_table *t, uint32_t id);
+void methods_drop_since(struct method_table *t, uint32_t known); /* those with higher ids */
 
 /* gone_method.c: the method at that address when the sample was taken. `fresh`: the one there now, or NULL. */
 uint32_t gone_method_find(struct method_table *t, uint64_t method, const struct hs_method *fresh);

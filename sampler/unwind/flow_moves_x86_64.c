@@ -1,5 +1,6 @@
 #include "sampler/unwind/flow.h"
 #include "sampler/unwind/flow_insn.h"
+#include "symbolizer/insn/insn_x86_64.h"
 
 /* Does an instruction that belongs to no prologue or epilogue write rsp? */
 static bool moves_sp(const struct insn *in, int32_t words)
@@ -27,50 +28,43 @@ static bool writes_sp(const struct insn *in)
 }
 
 /*
- * Few instructions are worth more than the fast decoding: those of moves_sp() that can have rsp as a register operand.
- * Its number is 4, without an extension by REX (Intel SDM 2, 2.1.5 and 2.2.1.2).
+ * Few instructions are worth more than a look at their fields: those of moves_sp() that can have rsp as a register operand.
+ * Its number is 4, without an extension by REX (Intel SDM 2, 2.1.5, 2.2.1.2, and appendix A).
  */
-static bool may_move_sp(const ZydisDecodedInstruction *i)
+static bool may_move_sp(const struct insn_fields *f)
 {
 	const uint8_t rsp = 4;
 
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_PUSH:
-	case ZYDIS_MNEMONIC_PUSHFQ: return true;
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_MOV:
-	case ZYDIS_MNEMONIC_AND: break;
-	default: return false;
+	if (f->map != INSN_MAP_DEFAULT)
+		return false;
+	switch (f->opcode) {
+	case 0x68: /* push */
+	case 0x6a:
+	case 0x9c: /* pushfq */
+	case 0xff: return true;
+	case 0x21: /* and */
+	case 0x23:
+	case 0x29: /* sub */
+	case 0x2b:
+	case 0x81: /* both */
+	case 0x83:
+	case 0x89: /* mov */
+	case 0x8b:
+	case 0xc7:
+	case 0x8d: /* lea */ return (f->reg == rsp && !f->rex_r) || (f->mod == 3 && f->rm == rsp && !f->rex_b);
+	default: /* push; mov rsp */ return (f->opcode & 0xf8) == 0x50 || (f->opcode == (0xb8 | rsp) && !f->rex_b);
 	}
-	if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) /* control and debug registers, whatever modrm.mod says */
-		return true;
-	if (!i->raw.modrm.offset) /* which is never the first byte */
-		return (i->opcode & 7) == rsp;
-	return i->raw.modrm.reg == rsp || (i->raw.modrm.mod == 3 && i->raw.modrm.rm == rsp);
-}
-
-struct decoders {
-	ZydisDecoder fast, full; /* fast: lengths, mnemonics and raw fields, in a third of the time */
-};
-
-static bool decoders_init(struct decoders *d)
-{
-	return ZYAN_SUCCESS(ZydisDecoderInit(&d->full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(ZydisDecoderInit(&d->fast, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(ZydisDecoderEnableMode(&d->fast, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE));
 }
 
 /* The length of the instruction; 0: it moves rsp, or cannot be decoded. */
-static uint8_t pass_insn(const struct decoders *d, const uint8_t *bytes, uint32_t n, int32_t words)
+static uint8_t pass_insn(const ZydisDecoder *d, const uint8_t *bytes, uint32_t n, int32_t words)
 {
+	struct insn_fields f;
 	struct insn in;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->fast, NULL, bytes, n, &in.i)))
-		return 0;
-	if (!may_move_sp(&in.i))
-		return in.i.length;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->full, bytes, n, &in.i, in.op)) ||
+	if (insn_fields_take(bytes, n, &f) && !may_move_sp(&f))
+		return f.len;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(d, bytes, n, &in.i, in.op)) ||
 	    (writes_sp(&in) && moves_sp(&in, words)))
 		return 0;
 	return in.i.length;
@@ -80,9 +74,9 @@ bool flow_moves_sp(const struct flow_options *o, uint64_t from, uint64_t to, int
 {
 	uint8_t bytes[256], len;
 	uint32_t n = 0, at = 0;
-	struct decoders d;
+	ZydisDecoder d;
 
-	if (!decoders_init(&d))
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return true;
 	for (; from < to; from += len, at += len) {
 		if (n - at < MAX_INSN) {

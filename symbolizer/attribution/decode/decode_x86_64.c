@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/insn/insn_x86_64.h"
+
 /*
- * The minimal mode of Zydis gives length, mnemonic and the raw fields. This is enough, and takes a third of the time of
- * a full decode. Branches are classified by opcode (Intel SDM 2, appendix A).
+ * What insn_fields_take() leaves out is decoded by Zydis, whose minimal mode gives the same fields. Branches are classified
+ * by opcode (Intel SDM 2, appendix A).
  */
 struct decoder {
 	ZydisDecoder zydis;
@@ -31,9 +33,58 @@ void decoder_free(struct decoder *d)
 	free(d);
 }
 
-static enum insn_class class_one_byte(const ZydisDecodedInstruction *z)
+struct insn {
+	struct insn_fields f;
+	bool legacy; /* neither VEX nor EVEX */
+};
+
+static uint8_t map_of(ZydisOpcodeMap m)
 {
-	uint8_t op = z->opcode, reg = z->raw.modrm.reg;
+	switch (m) {
+	case ZYDIS_OPCODE_MAP_DEFAULT: return INSN_MAP_DEFAULT;
+	case ZYDIS_OPCODE_MAP_0F: return INSN_MAP_0F;
+	case ZYDIS_OPCODE_MAP_0F38: return INSN_MAP_0F38;
+	default: return INSN_MAP_OTHER;
+	}
+}
+
+/* raw.modrm.offset is 0 if there is no ModRM byte, since it is never the first byte. */
+static bool take_by_zydis(const struct decoder *d, const uint8_t *bytes, uint32_t n, struct insn *ret)
+{
+	ZydisDecodedInstruction z;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, bytes, n, &z)))
+		return false;
+	ret->legacy = z.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+	ret->f = (struct insn_fields){
+		.len = z.length,
+		.map = map_of(z.opcode_map),
+		.opcode = z.opcode,
+		.rex_w = z.raw.rex.W,
+		.rex_r = z.raw.rex.R,
+		.rex_b = z.raw.rex.B,
+		.has_modrm = z.raw.modrm.offset,
+		.mod = z.raw.modrm.mod,
+		.reg = z.raw.modrm.reg,
+		.rm = z.raw.modrm.rm,
+		.has_sib = z.raw.sib.offset,
+		.base = z.raw.sib.base,
+		.disp = (int32_t)z.raw.disp.value,
+		.imm_bits = z.raw.imm[0].size,
+		.imm = z.raw.imm[0].value.s,
+	};
+	return true;
+}
+
+static bool take_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n, struct insn *ret)
+{
+	ret->legacy = true;
+	return insn_fields_take(bytes, n, &ret->f) || take_by_zydis(d, bytes, n, ret);
+}
+
+static enum insn_class class_one_byte(const struct insn_fields *f)
+{
+	uint8_t op = f->opcode, reg = f->reg;
 
 	if (op == 0xe8)
 		return INSN_CALL;
@@ -62,91 +113,89 @@ static enum insn_class class_two_bytes(uint8_t op)
 	return INSN_OTHER;
 }
 
-static enum insn_class insn_classify(const ZydisDecodedInstruction *z)
+static enum insn_class insn_classify(const struct insn *in)
 {
-	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+	if (!in->legacy)
 		return INSN_OTHER;
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
-		return class_one_byte(z);
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F)
-		return class_two_bytes(z->opcode);
+	if (in->f.map == INSN_MAP_DEFAULT)
+		return class_one_byte(&in->f);
+	if (in->f.map == INSN_MAP_0F)
+		return class_two_bytes(in->f.opcode);
 	return INSN_OTHER;
 }
 
 /* sqrt, add, mul, sub, div, and the fused ones of VEX and EVEX, scalar and packed. */
-static bool is_floating(const ZydisDecodedInstruction *z)
+static bool is_floating(const struct insn *in)
 {
-	uint8_t op = z->opcode, low = op & 0xf;
+	uint8_t op = in->f.opcode, low = op & 0xf;
 
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F)
+	if (in->f.map == INSN_MAP_0F)
 		return op == 0x51 || op == 0x58 || op == 0x59 || op == 0x5c || op == 0x5e;
-	return z->opcode_map == ZYDIS_OPCODE_MAP_0F38 && z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && low >= 6 &&
+	return in->f.map == INSN_MAP_0F38 && !in->legacy && low >= 6 &&
 	       (op >> 4 == 0x9 || op >> 4 == 0xa || op >> 4 == 0xb);
 }
 
 /* mov r64, imm64: B8 + register. */
-static void take_constant(const ZydisDecodedInstruction *z, struct decoded *ret)
+static void take_constant(const struct insn_fields *f, struct decoded *ret)
 {
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (z->opcode & 0xf8) != 0xb8 || !z->raw.rex.W)
+	if (f->map != INSN_MAP_DEFAULT || (f->opcode & 0xf8) != 0xb8 || !f->rex_w)
 		return;
 	ret->has_constant = true;
-	ret->constant = z->raw.imm[0].value.u;
-	ret->reg = (int8_t)((z->opcode & 7) | z->raw.rex.B << 3);
+	ret->constant = (uint64_t)f->imm;
+	ret->reg = (int8_t)((f->opcode & 7) | f->rex_b << 3);
 }
 
 /* mov esi, imm32: rsi is j_rarg0 (assembler_x86.hpp). */
-static void take_argument(const ZydisDecodedInstruction *z, struct decoded *ret)
+static void take_argument(const struct insn_fields *f, struct decoded *ret)
 {
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || z->opcode != 0xbe || z->raw.rex.W || z->raw.rex.B ||
-	    z->raw.imm[0].size != 32)
+	if (f->map != INSN_MAP_DEFAULT || f->opcode != 0xbe || f->rex_w || f->rex_b || f->imm_bits != 32)
 		return;
 	ret->has_argument = true;
-	ret->argument = (int32_t)(uint32_t)z->raw.imm[0].value.u;
+	ret->argument = (int32_t)f->imm;
 }
 
 /* cmp r32, imm32 and cmp r64, imm32. Loops whose limit fits into a shorter constant are too brief to matter. */
-static void take_limit(const ZydisDecodedInstruction *z, struct decoded *ret)
+static void take_limit(const struct insn_fields *f, struct decoded *ret)
 {
-	bool any = z->opcode == 0x81 && z->raw.modrm.reg == 7 && z->raw.modrm.mod == 3;
+	bool any = f->opcode == 0x81 && f->reg == 7 && f->mod == 3;
 
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || !(any || z->opcode == 0x3d) || z->raw.imm[0].size != 32)
+	if (f->map != INSN_MAP_DEFAULT || !(any || f->opcode == 0x3d) || f->imm_bits != 32)
 		return;
 	ret->has_limit = true;
-	ret->limit = (int32_t)(uint32_t)z->raw.imm[0].value.u;
+	ret->limit = (int32_t)f->imm;
 }
 
 bool decode_insn(const struct decoder *d, const uint8_t *bytes, uint32_t n_bytes, uint32_t at, struct decoded *ret)
 {
-	ZydisDecodedInstruction z;
+	const struct insn_fields *f;
+	struct insn in;
 	int64_t next;
 
-	if (at >= n_bytes ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, bytes + at, n_bytes - at, &z)))
+	if (at >= n_bytes || !take_insn(d, bytes + at, n_bytes - at, &in))
 		return false;
+	f = &in.f;
 	memset(ret, 0, sizeof(*ret));
-	ret->len = z.length;
-	ret->class = insn_classify(&z);
-	next = (int64_t)at + z.length;
-	/* raw.modrm.offset is 0 if there is no ModRM byte, since it is never the first byte. */
-	ret->memory = z.raw.modrm.offset && z.raw.modrm.mod != 3;
-	ret->frame = ret->memory && z.raw.modrm.rm == 4 && z.raw.sib.base == 4 && !z.raw.rex.B;
-	ret->floating = is_floating(&z);
+	ret->len = f->len;
+	ret->class = insn_classify(&in);
+	next = (int64_t)at + f->len;
+	ret->memory = f->has_modrm && f->mod != 3;
+	ret->frame = ret->memory && f->has_sib && f->base == 4 && !f->rex_b;
+	ret->floating = is_floating(&in);
 	ret->reg = -1;
 	switch (ret->class) {
 	case INSN_CALL:
 	case INSN_JCC:
-	case INSN_JMP: ret->target = next + z.raw.imm[0].value.s; break;
+	case INSN_JMP: ret->target = next + f->imm; break;
 	case INSN_OTHER:
-		ret->has_address = z.opcode == 0x8d && z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-				   z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
-		ret->address = next + z.raw.disp.value;
-		take_constant(&z, ret);
-		take_argument(&z, ret);
-		take_limit(&z, ret);
+		ret->has_address = f->opcode == 0x8d && f->map == INSN_MAP_DEFAULT && f->mod == 0 && f->rm == 5;
+		ret->address = next + f->disp;
+		take_constant(f, ret);
+		take_argument(f, ret);
+		take_limit(f, ret);
 		break;
 	case INSN_CALL_INDIRECT:
-		if (z.raw.modrm.mod == 3)
-			ret->reg = (int8_t)(z.raw.modrm.rm | z.raw.rex.B << 3);
+		if (f->mod == 3)
+			ret->reg = (int8_t)(f->rm | f->rex_b << 3);
 		break;
 	}
 	return true;

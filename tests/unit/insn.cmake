@@ -1,0 +1,1 @@
+js_unit_test(insn_fields js_insn Zydis::Zydis)

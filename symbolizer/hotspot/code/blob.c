@@ -185,14 +185,18 @@ static bool name_read(struct jvm *jvm, struct blob *b)
 	return b->name[0] != 0;
 }
 
-/* Reads the HeapBlock and the header after it, as far as the block reaches. */
+/* Takes the HeapBlock and the header after it, as far as the block reaches. */
 static bool header_read(struct code_cache *cache, const struct block *block, struct blob *b)
 {
 	uint64_t skip = cache->jvm->l.size.heap_block, n = skip + cache->blob_span;
 
 	if (n > block->size)
 		n = block->size;
-	if (n > sizeof(b->raw) || n <= skip || !jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
+	if (n > sizeof(b->raw) || n <= skip)
+		return false;
+	if (n <= block->n_bytes)
+		memcpy(b->raw, block->bytes, n);
+	else if (!jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
 		return false;
 	b->addr = block->header + skip;
 	b->n_raw = (uint32_t)n;

@@ -18,6 +18,9 @@ struct block {
 	const struct code_heap *heap;
 	uint64_t header, size; /* HeapBlock*; bytes, including the header */
 	uint64_t raw; /* the fields length and used; part of the identity */
+	/* As read, from the HeapBlock on: as much as blob_read() may need, unless that was unreadable. */
+	uint32_t n_bytes;
+	uint8_t bytes[64 + BLOB_SPAN_MAX];
 };
 bool block_find(struct code_cache *cache, uint64_t pc, struct block *ret);
 

@@ -118,13 +118,13 @@ struct code code_of_blob(struct code_cache *cache, const struct blob *b)
 	};
 }
 
-static bool code_fill(struct code_cache *cache, const struct blob *b, struct code_entry *e)
+static bool code_fill(struct code_cache *cache, const struct blob *b, uint64_t pc, struct code_entry *e)
 {
 	struct code *c = &e->code;
 
 	*c = code_of_blob(cache, b);
 	if (b->kind <= BLOB_MH_INTRINSIC) {
-		if (!nmethod_copy(cache, b, e))
+		if (!nmethod_copy(cache, b, pc, e))
 			return false;
 		if (c->kind == BLOB_NATIVE)
 			c->role = stub_role_of_native(method_get(cache->methods, c->method_id));
@@ -164,7 +164,7 @@ uint32_t code_entry_add(struct code_cache *cache, struct code_entry *e, uint32_t
 	return interned_add(&cache->codes, &e->head, sizeof(*e), parts, CODE_PARTS);
 }
 
-static uint32_t code_add(struct code_cache *cache, const struct blob *b)
+static uint32_t code_add(struct code_cache *cache, const struct blob *b, uint64_t pc)
 {
 	struct code_entry e = {
 		.head.key = code_key(b->addr, b->identity),
@@ -175,7 +175,7 @@ static uint32_t code_add(struct code_cache *cache, const struct blob *b)
 
 	if (copies_full(cache->codes.copies))
 		return 0;
-	if (code_fill(cache, b, &e)) {
+	if (code_fill(cache, b, pc, &e)) {
 		e.read_ns = clock_monotonic_ns();
 		if (b->kind <= BLOB_MH_INTRINSIC) /* nmethod_copy() has read its identity twice */
 			e.head.checked_ns = cache->jvm->moment.now_ns;
@@ -206,7 +206,7 @@ static uint32_t code_intern(struct code_cache *cache, uint64_t pc, bool *ret_bad
 		return 0;
 	id = code_known(cache, &b);
 	if (!id) {
-		id = code_add(cache, &b);
+		id = code_add(cache, &b, pc);
 		added = true;
 	}
 	*ret_bad = !id;

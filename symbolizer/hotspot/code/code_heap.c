@@ -138,17 +138,31 @@ static bool segment_find(struct code_cache *cache, const struct code_heap *h, ui
 	return false;
 }
 
-/* Reads the HeapBlock at `header`. */
+/* Nothing may be mapped after it, and a recording has what was needed. */
+static bool bytes_read(struct code_cache *cache, uint64_t header, struct block *ret)
+{
+	uint64_t n = cache->jvm->l.size.heap_block;
+
+	if (n > sizeof(ret->bytes) - cache->blob_span)
+		return false;
+	ret->n_bytes = (uint32_t)n + cache->blob_span;
+	if (!cache->jvm->mem->exact && jvm_read_fresh(cache->jvm, header, ret->bytes, ret->n_bytes))
+		return true;
+	ret->n_bytes = (uint32_t)n;
+	return jvm_read_fresh(cache->jvm, header, ret->bytes, ret->n_bytes);
+}
+
+/* Reads the HeapBlock at `header`, and ahead. */
 static bool block_read(struct code_cache *cache, const struct code_heap *h, uint64_t header, struct block *ret)
 {
-	uint8_t raw[64] = {0};
-	struct bytes b = {raw, cache->jvm->l.size.heap_block};
+	struct bytes b = {ret->bytes, cache->jvm->l.size.heap_block};
 	uint64_t segments;
 
-	if (b.n > sizeof(raw) || !jvm_read_fresh(cache->jvm, header, raw, (uint32_t)b.n))
+	if (!bytes_read(cache, header, ret))
 		return false;
 	segments = bytes_get(b, cache->jvm->l.block_length);
-	*ret = (struct block){.heap = h, .header = header};
+	ret->heap = h;
+	ret->header = header;
 	if (segments == 0 || segments > (h->high - header) >> h->log2_segment)
 		return false;
 	ret->size = segments << h->log2_segment;

@@ -88,7 +88,17 @@ static void take(const struct wanted *w, const uint32_t *ids)
 			w->e->code.methods[i] = *ids++;
 }
 
-bool code_methods_copy(struct code_cache *cache, struct code_entry *e)
+/* Of the frame of a call that returns to pc; there is nothing if no call does. */
+static void want_frame(struct wanted *w, uint64_t pc)
+{
+	const struct code *c = &w->e->code;
+	uint32_t after = (uint32_t)first_above(c->records, c->n_records, pc_offset, (int64_t)(pc - c->begin));
+
+	if (after && c->begin + (uint64_t)c->records[after - 1].pc_offset == pc)
+		want_chain(w, c->records[after - 1].scope_offset);
+}
+
+bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t pc)
 {
 	CLEANUP(wanted_done)
 	struct wanted w = {.cache = cache, .e = e, .places = calloc(e->code.n_methods + 1, sizeof(*w.places))};
@@ -97,6 +107,8 @@ bool code_methods_copy(struct code_cache *cache, struct code_entry *e)
 
 	if (!w.places || (!later && !want_all(&w)))
 		return false;
+	if (later)
+		want_frame(&w, pc);
 	ids = intern(&w, true);
 	if (!ids)
 		return false;
@@ -125,19 +137,14 @@ static bool read_wanted(struct wanted *w)
 void code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc)
 {
 	struct code_entry *e = code_entry(cache, code_id);
-	const struct code *c = e ? &e->code : NULL;
 	CLEANUP(wanted_done) struct wanted w = {.cache = cache, .e = e};
-	uint32_t after;
 
-	if (!e || !e->metadata || pc < c->begin)
+	if (!e || !e->metadata || pc < e->code.begin)
 		return;
-	after = (uint32_t)first_above(c->records, c->n_records, pc_offset, (int64_t)(pc - c->begin));
-	if (!after || c->begin + (uint64_t)c->records[after - 1].pc_offset != pc)
-		return;
-	w.places = calloc(c->n_methods + 1, sizeof(*w.places));
+	w.places = calloc(e->code.n_methods + 1, sizeof(*w.places));
 	if (!w.places)
 		return;
-	want_chain(&w, c->records[after - 1].scope_offset);
+	want_frame(&w, pc);
 	read_wanted(&w);
 }
 

@@ -13,8 +13,11 @@ struct code_entry;
  * them. They outlive their nmethod: while that is there, their memory is valid.
  */
 
-/* While an nmethod is copied: its own method, and unless they can wait, all others. false: out of memory. */
-bool code_methods_copy(struct code_cache *cache, struct code_entry *e);
+/*
+ * While an nmethod is copied: its own method, and if others can wait, only those that a frame at pc needs. false: out of
+ * memory.
+ */
+bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t pc);
 
 /* What the frame of a call that returns to pc needs, or all. No method is taken if the nmethod is not there any more. */
 void code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc);

@@ -354,7 +354,7 @@ static void tables_fill(const struct nm *nm, struct code *ret)
 	}
 }
 
-static bool scopes_fill(const struct nm *nm, struct code_entry *e)
+static bool scopes_fill(const struct nm *nm, uint64_t pc, struct code_entry *e)
 {
 	struct bytes scopes = scopes_part(nm), metadata = metadata_part(nm);
 	struct code *c = &e->code;
@@ -369,7 +369,7 @@ static bool scopes_fill(const struct nm *nm, struct code_entry *e)
 		memset(c->methods, 0, n * sizeof(*c->methods));
 		c->n_methods = n;
 	}
-	return code_methods_copy(nm->cache, e);
+	return code_methods_copy(nm->cache, e, pc);
 }
 
 bool nmethod_is_there(const struct code_cache *cache, const struct code_entry *e, bool dead)
@@ -387,7 +387,7 @@ bool nmethod_is_there(const struct code_cache *cache, const struct code_entry *e
 	       method == e->method;
 }
 
-bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code_entry *e)
+bool nmethod_copy(struct code_cache *cache, const struct blob *b, uint64_t pc, struct code_entry *e)
 {
 	struct nm nm = {.cache = cache, .l = &cache->jvm->l, .b = b, .dead = blob_dead(cache->jvm, b->header)};
 	uint32_t known = cache->methods->methods.n;
@@ -403,7 +403,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, struct code_en
 			tables_fill(&nm, c);
 		}
 	}
-	ok = scopes_fill(&nm, e) && nmethod_is_there(cache, e, nm.dead);
+	ok = scopes_fill(&nm, pc, e) && nmethod_is_there(cache, e, nm.dead);
 	if (!ok)
 		methods_drop_since(cache->methods, known);
 	free(nm.memory);

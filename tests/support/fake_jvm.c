@@ -314,7 +314,7 @@ static uint64_t java_symbol(struct fake_jvm *j, const char *s)
 	return a;
 }
 
-enum { CM = 72, K_SOURCE = 54, P_HOLDER = 16, P_SOURCE = 50 };
+enum { CM = 72, K_SOURCE = 54, P_SOURCE = 50 };
 
 static void method_tables(struct fake_jvm *j)
 {
@@ -331,7 +331,7 @@ static void method_tables(struct fake_jvm *j)
 	field(j, "ConstMethod", "::_constMethod_size", "int", 48);
 	field(j, "ConstMethod", "::_max_locals", "u2", 56);
 	field(j, "ConstMethod", "::_max_stack", "u2", 58);
-	field(j, "ConstantPool", "::_pool_holder", "InstanceKlass*", P_HOLDER);
+	field(j, "ConstantPool", "::_pool_holder", "InstanceKlass*", FAKE_POOL_HOLDER);
 	field(j, "ConstantPool", "::_length", "int", FAKE_POOL_LENGTH);
 	if (j->major >= 15)
 		field(j, "ConstantPool", "::_source_file_name_index", "u2", P_SOURCE);
@@ -377,7 +377,7 @@ static uint64_t method(struct fake_jvm *j, const char *name, const char *sig, ui
 	memset(at(j, cm + CM), 0x2a, 10);
 	put(j, cm + CM + 10, lines, sizeof(lines));
 	put32(j, pool + FAKE_POOL_LENGTH, 5);
-	put64(j, pool + P_HOLDER, klass);
+	put64(j, pool + FAKE_POOL_HOLDER, klass);
 	if (j->major >= 15)
 		put16(j, pool + P_SOURCE, 3);
 	else

@@ -79,6 +79,7 @@ enum {
 	FAKE_KLASS_NAME = 40,
 	FAKE_SEGMENT = 6, /* log2 */
 	FAKE_POOL = 56, /* sizeof(ConstantPool) */
+	FAKE_POOL_HOLDER = 16,
 	FAKE_POOL_LENGTH = 44,
 };
 

@@ -16,12 +16,16 @@
 #include "symbolizer/target/mem.h"
 #include "tests/support/fake_jvm.h"
 
+enum { AREA = 96 };
+
 struct world {
 	struct fake_jvm j;
 	struct mem *mem; /* that of `j`; counts what is read */
 	struct hotspot *hs;
 	uint64_t pc, unloaded;
 	unsigned reads, count_reads; /* of anything; of the count of unloaded classes */
+	uint64_t area; /* reads of any of the AREA bytes from there on are counted, too */
+	unsigned area_reads;
 	uint64_t at; /* when that address has been read, the JVM does this, once */
 	void (*meanwhile)(struct world *w);
 	/* What the functions that know of the past were asked, and what they answer. */
@@ -35,11 +39,12 @@ struct world {
 static void note_read(void *ctx, uint64_t addr, const void *bytes, size_t len)
 {
 	struct world *w = ctx;
-	void (*meanwhile)(struct world *) = addr == w->at ? w->meanwhile : NULL;
+	void (*meanwhile)(struct world *) = w->at - addr < len ? w->meanwhile : NULL;
 
-	(void)bytes, (void)len;
+	(void)bytes;
 	w->reads++;
 	w->count_reads += addr == w->j.unloads;
+	w->area_reads += w->area && addr < w->area + AREA && addr + len > w->area;
 	if (meanwhile) {
 		w->meanwhile = NULL;
 		meanwhile(w);
@@ -105,6 +110,13 @@ static void walk(struct world *w, uint64_t sample_ns)
 {
 	hotspot_walk_times(w->hs, sample_ns, clock_monotonic_ns());
 	hotspot_walk_begin(w->hs);
+}
+
+/* What the JVM has counted so far. */
+static void notice(struct world *w)
+{
+	walk(w, clock_monotonic_ns());
+	assert_true(hotspot_walk_end(w->hs));
 }
 
 static uint32_t code_of(struct world *w, uint64_t sample_ns)
@@ -185,22 +197,82 @@ static void count_read_for_new_method(void **state)
 	assert_int_equal(w->count_reads, 2);
 }
 
+static unsigned reads_of_const_method(struct world *w)
+{
+	assert_true(mem_read_u64(w->j.mem, w->j.inner + FAKE_METHOD_CONST, &w->area));
+	walk(w, clock_monotonic_ns());
+	assert_int_not_equal(hs_method_find(w->hs, w->j.inner), 0);
+	assert_true(hotspot_walk_end(w->hs));
+	return w->area_reads;
+}
+
 /* What follows a ConstMethod's fields is read with them. */
 static void bytecodes_read_at_once(void **state)
 {
 	struct world *w = *state;
-	unsigned recorded;
 
-	recorded = w->reads;
-	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
-	recorded = w->reads - recorded;
+	assert_int_equal(reads_of_const_method(w), 2);
 	tear_down(state);
 	assert_int_equal(set_up_25(state), 0);
 	w = *state;
 	w->mem->exact = false;
-	w->reads = 0;
-	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
-	assert_true(w->reads < recorded);
+	assert_int_equal(reads_of_const_method(w), 1);
+}
+
+/* As Method::allocate() places them: a copy of `inner` at AWAY, with `gap` bytes between its ConstMethod and its Method. */
+#define AWAY UINT64_C(0x7d0000000000)
+
+static const struct hs_method *inner_away(struct world *w, uint64_t gap, bool readable_before)
+{
+	static const uint8_t zeros[1024];
+	uint64_t method = AWAY + 160 + gap, const_method, at = AWAY;
+	uint8_t bytes[160];
+
+	assert_true(mem_read_u64(w->j.mem, w->j.inner + FAKE_METHOD_CONST, &const_method));
+	fake_jvm_poke(&w->j, AWAY - (readable_before ? sizeof(zeros) : 0), zeros, sizeof(zeros));
+	assert_true(mem_read(w->j.mem, const_method, bytes, sizeof(bytes)));
+	fake_jvm_poke(&w->j, AWAY, bytes, sizeof(bytes));
+	fake_jvm_poke(&w->j, AWAY + sizeof(bytes), zeros, sizeof(zeros));
+	assert_true(mem_read(w->j.mem, w->j.inner, bytes, 96));
+	fake_jvm_poke(&w->j, method, bytes, 96);
+	fake_jvm_poke(&w->j, method + FAKE_METHOD_CONST, &at, sizeof(at));
+	w->mem->exact = false;
+	w->area = AWAY;
+	walk(w, clock_monotonic_ns());
+	return hs_method(w->hs, hs_method_find(w->hs, method));
+}
+
+static void expect_inner(const struct hs_method *m)
+{
+	assert_non_null(m);
+	assert_string_equal(m->name, "inner");
+	assert_string_equal(m->class_name, "pkg/Fake");
+	assert_int_equal(m->const_method, AWAY);
+	assert_int_equal(m->code_size, 10);
+	assert_int_equal(m->bytecodes[9], 0x2a);
+	assert_int_not_equal(m->line_table_len, 0);
+}
+
+static void const_method_before_method(void **state)
+{
+	struct world *w = *state;
+
+	expect_inner(inner_away(w, 0, true));
+	assert_int_equal(w->area_reads, 1);
+}
+
+/* What is before the Method cannot be read, or is too little. */
+static void const_method_further_before_method(void **state)
+{
+	struct world *w = *state;
+
+	expect_inner(inner_away(w, 16, false));
+	assert_int_equal(w->area_reads, 1);
+	tear_down(state);
+	assert_int_equal(set_up_25(state), 0);
+	w = *state;
+	expect_inner(inner_away(w, 400, true));
+	assert_int_equal(w->area_reads, 2);
 }
 
 /* Another compilation of the same methods comes to the same place; how much is read to see it. */
@@ -315,6 +387,7 @@ static void another_class(struct world *w, bool counted)
 	load_another_class(w);
 	if (counted)
 		unload(w);
+	notice(w);
 	assert_string_equal(outer_now(w)->class_name, "java/lang/Object");
 }
 
@@ -359,6 +432,50 @@ static void put_new_symbol(struct world *w, const char *text)
 
 	fake_jvm_poke(&w->j, NEW_SYMBOL, zeros, sizeof(zeros));
 	put_symbol(w, NEW_SYMBOL, text);
+}
+
+/* Two methods of a class. After the first was read, the text of the class's name changes: is it read for the second? */
+static bool reads_class_again(struct world *w, bool lasts, bool same_pool)
+{
+	uint64_t symbol = word_at(w, w->j.klass + FAKE_KLASS_NAME);
+	uint64_t pool = word_at(w, word_at(w, w->j.outer + FAKE_METHOD_CONST) + FAKE_CONST_POOL);
+	const struct hs_method *m;
+
+	w->mem->exact = false;
+	if (same_pool)
+		make_sibling(w);
+	else
+		set_word(w, pool + FAKE_POOL_HOLDER, w->j.klass);
+	if (lasts)
+		set_word(w, w->j.klass + FAKE_KLASS_LOADER, w->j.boot_loader);
+	assert_int_not_equal(method_of(w, clock_monotonic_ns()), 0);
+	put_symbol(w, symbol, "new/Name");
+	m = outer_now(w);
+	assert_string_equal(m->source_file, "Fake.java");
+	return strcmp(m->class_name, "pkg/Fake") != 0;
+}
+
+static void class_that_lasts(void **state)
+{
+	assert_false(reads_class_again(*state, true, true));
+}
+
+static void class_that_may_be_unloaded(void **state)
+{
+	assert_true(reads_class_again(*state, false, true));
+}
+
+/* As classes that JDK 8 calls anonymous have them. */
+static void class_that_lasts_with_another_pool(void **state)
+{
+	assert_true(reads_class_again(*state, true, false));
+}
+
+static void class_that_may_be_redefined(void **state)
+{
+	redefine(*state);
+	notice(*state);
+	assert_true(reads_class_again(*state, true, true));
 }
 
 /* The same class is loaded again to the same addresses, and its symbols to others: where "inner" was, there is "other" now. */
@@ -646,6 +763,12 @@ int main(void)
 		ALL(known_methods_after_redefinition),
 		ALL(count_read_for_new_method),
 		cmocka_unit_test_setup_teardown(bytecodes_read_at_once, set_up_25, tear_down),
+		ALL(const_method_before_method),
+		ALL(const_method_further_before_method),
+		ALL(class_that_lasts),
+		ALL(class_that_may_be_unloaded),
+		ALL(class_that_lasts_with_another_pool),
+		ALL(class_that_may_be_redefined),
 		ALL(class_after_unloading),
 		ALL(class_after_stale_method),
 		ALL(dropped_method),

@@ -309,6 +309,7 @@ void method_table_done(struct method_table *table)
 	interned_done(&table->methods);
 	arena_done(&table->parts);
 	u64map_done(&table->redefinitions.classes);
+	u64map_done(&table->lasting);
 }
 
 void methods_forget_begin(struct method_table *table)

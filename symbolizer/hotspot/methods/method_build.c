@@ -17,6 +17,10 @@ const char *method_text(struct method_table *table, const struct method_read *m,
 	struct bytes t = {0};
 	long n;
 
+	if (m->sibling && s == CLASS)
+		return method_get(table, m->sibling)->class_name;
+	if (m->sibling && s == SOURCE)
+		return method_get(table, m->sibling)->source_file;
 	if (m->symbol[s] == 0 || !method_read_text(table->jvm, m, s, &t))
 		return NULL;
 	if (m->text[s]) {
@@ -106,7 +110,7 @@ static bool method_build(struct method_table *table, const struct method_read *m
 	*ret = (struct hs_method){
 		.addr = m->addr,
 		.const_method = m->const_method,
-		.access_flags = (uint32_t)bytes_get((struct bytes){m->method, METHOD_SPAN_MAX}, l->method_flags),
+		.access_flags = (uint32_t)bytes_get(method_read_fields(table->jvm, m), l->method_flags),
 		.code_base = m->const_method + l->size.const_method,
 		.code_size = (uint16_t)m->code_size,
 		.max_locals = (uint16_t)bytes_get(h, l->cm_max_locals),
@@ -118,12 +122,20 @@ static bool method_build(struct method_table *table, const struct method_read *m
 	return true;
 }
 
-/* Notes the end of the class name in memory, for the check after each walk. */
-static void class_tail_note(const struct jvm *jvm, const struct method_read *m, struct method_entry *e)
+/* Notes the class's name, and the end of that in memory, for the check after each walk. */
+static void class_name_note(const struct method_table *table, const struct method_read *m, struct method_entry *e)
 {
+	const struct method_entry *sibling = method_entry(table, m->sibling);
+	const struct jvm *jvm = table->jvm;
 	struct bytes t;
 
-	if (!method_read_text(jvm, m, CLASS, &t) || !t.n)
+	e->class_symbol = sibling ? sibling->class_symbol : m->symbol[CLASS];
+	if (sibling) {
+		e->tail_len = sibling->tail_len;
+		e->tail_addr = sibling->tail_addr;
+		e->tail_hash = sibling->tail_hash;
+	}
+	if (sibling || !method_read_text(jvm, m, CLASS, &t) || !t.n)
 		return;
 	e->tail_len = (uint8_t)(t.n < CLASS_TAIL_MAX ? t.n : CLASS_TAIL_MAX);
 	e->tail_addr = e->class_symbol + jvm->l.symbol_body.at + t.n - e->tail_len;
@@ -167,13 +179,16 @@ uint32_t method_add(struct method_table *table, const struct method_read *m, uin
 		.method = method,
 		.identity = method_identity(table->jvm, method_read_header(table->jvm, m)),
 		.holder = m->holder,
-		.class_symbol = m->symbol[CLASS],
+		.pool = m->pool,
 		.unloads = unloads,
 		.added_ns = table->read_ns,
 	};
-	class_tail_note(table->jvm, m, &e);
+	class_name_note(table, m, &e);
 	id = method_entry_add(table, &e, 0);
-	if (id)
-		u64map_put(&table->methods.ids, m->addr, id);
+	if (!id)
+		return 0;
+	u64map_put(&table->methods.ids, m->addr, id);
+	if (m->loader && !m->loader_bad && loader_lasts(table->jvm, &table->unloads, m->holder, m->loader))
+		u64map_put(&table->lasting, m->holder, id);
 	return id;
 }

@@ -8,7 +8,7 @@ struct method_table;
 
 /*
  * The text of one of the method's symbols (NAME, ... of method_read.h), as UTF-8; NULL: there is none, or it is malformed. It is
- * in the table's `parts`.
+ * in the table's `parts`, or another method's.
  */
 const char *method_text(struct method_table *t, const struct method_read *m, int symbol);
 

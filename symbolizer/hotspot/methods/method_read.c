@@ -40,6 +40,11 @@ static uint32_t pool_span(const struct hs_layout *l)
 	return hs_fields_span(f, 3, POOL_SPAN_MAX);
 }
 
+struct bytes method_read_fields(const struct jvm *jvm, const struct method_read *m)
+{
+	return (struct bytes){m->method + HEADER_GUESS, method_span(&jvm->l)};
+}
+
 struct bytes method_read_header(const struct jvm *jvm, const struct method_read *m)
 {
 	return (struct bytes){m->header, jvm->l.size.const_method};
@@ -50,21 +55,44 @@ static bool wanted(const struct method_read *m)
 	return !m->done && !m->bad && !m->known;
 }
 
-static void step_method(struct batch *b, struct method_read *m)
+/* Nothing may be mapped before it, and a recording has what was needed. */
+static void step_before(struct batch *b, struct method_read *m)
 {
 	m->bad = !object_ok(m->addr);
-	if (!m->bad)
-		batch_add(b, m->addr, m->method, method_span(&b->table->jvm->l), &m->bad);
+	m->before_bad = b->table->jvm->mem->exact;
+	if (!m->bad && !m->before_bad)
+		batch_add(b, m->addr - HEADER_GUESS, m->method, HEADER_GUESS + method_span(&b->table->jvm->l),
+			  &m->before_bad);
+}
+
+static void step_method(struct batch *b, struct method_read *m)
+{
+	if (m->before_bad)
+		batch_add(b, m->addr, m->method + HEADER_GUESS, method_span(&b->table->jvm->l), &m->bad);
+}
+
+/* Is the ConstMethod just before the Method? Then it was read. */
+static bool header_before(const struct jvm *jvm, struct method_read *m)
+{
+	uint64_t distance = m->addr - m->const_method;
+
+	if (m->before_bad || distance > HEADER_GUESS || distance < jvm->l.size.const_method)
+		return false;
+	m->header_len = (uint32_t)distance;
+	memcpy(m->header, m->method + HEADER_GUESS - distance, distance);
+	return true;
 }
 
 static void step_const_method(struct batch *b, struct method_read *m)
 {
 	const struct jvm *jvm = b->table->jvm;
 
-	m->const_method = bytes_get((struct bytes){m->method, method_span(&jvm->l)}, jvm->l.method_const);
+	m->const_method = bytes_get(method_read_fields(jvm, m), jvm->l.method_const);
 	m->bad = !object_ok(m->const_method);
+	if (m->bad || header_before(jvm, m))
+		return;
 	m->header_len = jvm->mem->exact ? 0 : HEADER_GUESS;
-	if (!m->bad && m->header_len)
+	if (m->header_len)
 		batch_add(b, m->const_method, m->header, m->header_len, &m->header_bad);
 }
 
@@ -152,9 +180,25 @@ static void symbol_plan(struct batch *b, struct method_read *m, int s)
 		batch_add(b, m->symbol[s], m->guess[s], SYMBOL_GUESS, &m->guess_bad[s]);
 }
 
+/*
+ * A method of the same class and constant pool, by which the names of both are known: they stay as they are if the class
+ * is never unloaded, and never redefined.
+ */
+static uint32_t sibling_find(const struct method_table *table, const struct method_read *m)
+{
+	const struct redefinitions *r = &table->redefinitions;
+	uint32_t id = u64map_get(&table->lasting, m->holder);
+	const struct method_entry *e = method_entry(table, id);
+
+	return e && e->holder == m->holder && e->pool == m->pool && r->seen.counter && !r->seen.count && !r->classes.n ?
+		       id :
+		       0;
+}
+
 static void step_names(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
+	bool exact = b->table->jvm->mem->exact;
 
 	class_take(b->table->jvm, m);
 	if (!pool_check(b->table->jvm, m)) {
@@ -163,7 +207,12 @@ static void step_names(struct batch *b, struct method_read *m)
 	}
 	symbol_plan(b, m, NAME);
 	symbol_plan(b, m, SIGNATURE);
+	m->sibling = m->candidate || m->whole || exact ? 0 : sibling_find(b->table, m);
+	if (m->sibling)
+		return;
 	batch_add(b, m->holder + l->klass_name.at, &m->slot[CLASS], 8, &m->bad);
+	if (l->klass_cld.ok && !exact)
+		batch_add(b, m->holder + l->klass_cld.at, &m->loader, 8, &m->loader_bad);
 	m->slot[SOURCE] = 0;
 	if (l->cp_source_file.ok && m->source_index && m->source_index < m->pool_length)
 		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->guess_bad[SOURCE]);
@@ -176,12 +225,16 @@ static void step_source_index(struct batch *b, struct method_read *m)
 {
 	const struct hs_layout *l = &b->table->jvm->l;
 
+	if (m->sibling)
+		return;
 	if (!l->cp_source_file.ok && l->klass_source_file.ok && m->source_index && m->source_index < m->pool_length)
 		batch_add(b, pool_slot(b->table->jvm, m, m->source_index), &m->slot[SOURCE], 8, &m->guess_bad[SOURCE]);
 }
 
 static void step_class(struct batch *b, struct method_read *m)
 {
+	if (m->sibling)
+		return;
 	symbol_plan(b, m, CLASS);
 	symbol_plan(b, m, SOURCE);
 }
@@ -234,7 +287,8 @@ static void step_again(struct batch *b, struct method_read *m)
 
 	batch_add(b, m->addr + l->method_const.at, &m->again[AGAIN_CONST_METHOD], 8, &m->bad);
 	batch_add(b, m->pool + l->cp_holder.at, &m->again[AGAIN_HOLDER], 8, &m->bad);
-	batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
+	if (!m->sibling)
+		batch_add(b, m->holder + l->klass_name.at, &m->again[AGAIN_CLASS], 8, &m->bad);
 	batch_add(b, pool_slot(b->table->jvm, m, bytes_get(h, l->cm_name)), &m->again[AGAIN_NAME], 8, &m->bad);
 }
 
@@ -247,8 +301,8 @@ static bool unchanged(const struct method_read *m)
 void methods_read(const struct method_table *table, struct method_read *m, size_t n)
 {
 	static void (*const steps[])(struct batch *, struct method_read *) = {
-		step_method,       step_const_method, step_header, step_pool,  step_names,
-		step_source_index, step_class,        step_texts,  step_again,
+		step_before, step_method,       step_const_method, step_header, step_pool,
+		step_names,  step_source_index, step_class,        step_texts,  step_again,
 	};
 	struct batch b = {.table = table};
 

@@ -22,6 +22,7 @@ struct method_entry {
 	uint64_t identity; /* hash of the ConstMethod's head */
 	/* The class is also checked by name, since a class loader may get the same addresses as an unloaded one. */
 	uint64_t holder, class_symbol; /* InstanceKlass*, its Symbol* */
+	uint64_t pool; /* ConstantPool* */
 	uint64_t tail_addr, tail_hash; /* the end of the symbol's text */
 	uint8_t tail_len; /* 0: not known */
 	uint64_t unloads; /* the count of unloaded classes when it was last read */
@@ -35,6 +36,7 @@ struct method_table {
 	struct arena parts; /* temporary memory while a method is read */
 	struct unloads unloads;
 	struct redefinitions redefinitions;
+	struct u64map lasting; /* InstanceKlass* of a loader that lives as long as the JVM -> id of a method of it */
 	uint64_t read_ns; /* the memory of a method was last read then or earlier */
 	hs_gone_method_fn *gone; /* NULL: none */
 	void *gone_ctx;

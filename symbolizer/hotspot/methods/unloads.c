@@ -20,6 +20,7 @@ enum {
 	PERF_ENTRY = 20,
 	/* A starting JVM has not created the counter yet. */
 	FIND_TRIES = 100,
+	LOOKS_MAX = 16, /* at loaders of classes: those that last come early */
 };
 
 #define FIND_EVERY_NS UINT64_C(100000000)
@@ -110,6 +111,14 @@ static bool is_builtin(struct jvm *jvm, uint64_t klass)
 	return false;
 }
 
+static bool is_lasting(const struct unloads *u, uint64_t cld)
+{
+	for (size_t i = 0; i < u->n_lasting; i++)
+		if (u->lasting[i] == cld)
+			return true;
+	return false;
+}
+
 bool unloads_never_affects(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
 	uint64_t cld, slot, loader;
@@ -117,15 +126,23 @@ bool unloads_never_affects(struct jvm *jvm, struct unloads *u, uint64_t klass)
 	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld) ||
 	    (!u->n_lasting && !boot_find(jvm, u, klass)))
 		return false;
-	for (size_t i = 0; i < u->n_lasting; i++)
-		if (u->lasting[i] == cld)
-			return true;
+	if (is_lasting(u, cld))
+		return true;
 	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(jvm) ||
 	    !jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
 	    !is_builtin(jvm, oop_klass(jvm, loader)))
 		return false;
 	u->lasting[u->n_lasting++] = cld;
 	return true;
+}
+
+bool loader_lasts(struct jvm *jvm, struct unloads *u, uint64_t klass, uint64_t loader)
+{
+	if (!is_lasting(u, loader) && u->looks < LOOKS_MAX) {
+		u->looks++;
+		unloads_never_affects(jvm, u, klass);
+	}
+	return is_lasting(u, loader);
 }
 
 static void counter_try(struct jvm *jvm, struct unloads *u)

@@ -34,12 +34,15 @@ struct unloads {
 	uint32_t tries;
 	uint64_t lasting[4]; /* ClassLoaderData of loaders that live as long as the JVM */
 	size_t n_lasting;
+	uint32_t looks; /* of loader_lasts() for another one */
 };
 void unloads_poll(struct jvm *jvm, struct unloads *u);
 /* Were there any between the sample of the current walk and `until_ns`, as in jvm_count_moved()? false, too, if unknown. */
 bool unloads_since_sample(struct jvm *jvm, struct unloads *u, uint64_t until_ns);
 bool unloads_never_affects(struct jvm *jvm, struct unloads *u,
 			   uint64_t klass); /* does its loader live as long as the JVM? */
+/* The same of a class whose ClassLoaderData is `loader`, mostly without reading anything; false, too, if it is unknown. */
+bool loader_lasts(struct jvm *jvm, struct unloads *u, uint64_t klass, uint64_t loader);
 
 /* Redefined classes; redefinitions.c. */
 struct redefinitions {

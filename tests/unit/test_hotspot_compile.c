@@ -32,7 +32,7 @@ static void says(const struct hs_compile_rules *r, const struct hs_method *m, st
 	struct buf b = {0};
 
 	s.known = true;
-	hs_compile_why(r, m, &s, &b);
+	hs_compile_why(r, m, &s, false, &b);
 	assert_false(b.failed);
 	assert_string_equal(b.data ? b.data : "", expected);
 	buf_done(&b);
@@ -75,13 +75,37 @@ static void reasons(void **state)
 	says(&r, &huge, (struct hs_compile_state){0}, "the JVM compiles nothing (-Xint)");
 }
 
+static void says_about(uint64_t calls, uint64_t loops, const char *expected)
+{
+	const struct hs_compile_state s = {.known = true, .counted = true, .calls = calls, .loops = loops};
+	struct buf b = {0};
+
+	hs_compile_why(&rules, &method, &s, true, &b);
+	assert_string_equal(b.data, expected);
+	buf_done(&b);
+}
+
+static void counts_with_one_digit(void **state)
+{
+	(void)state;
+	says_about(0, 9, "below its thresholds: 0 of 200 calls, 9 of 60,000 loop iterations");
+	says_about(10, 11, "below its thresholds: about 10 of 200 calls, about 10 of 60,000 loop iterations");
+	says_about(94, 949, "below its thresholds: about 90 of 200 calls, about 900 of 60,000 loop iterations");
+	says_about(96, 1600, "below its thresholds: about 100 of 200 calls, about 2,000 of 60,000 loop iterations");
+	says_about(0, 950, "below its thresholds: 0 of 200 calls, about 1,000 of 60,000 loop iterations");
+	says_about(0, 59999, "below its thresholds: 0 of 200 calls, about 60,000 of 60,000 loop iterations");
+	says_about(
+		0, UINT64_C(1) << 31,
+		"over its thresholds, not compiled yet: 0 of 200 calls, about 2,000,000,000 of 60,000 loop iterations");
+}
+
 static void nothing_known_nothing_said(void **state)
 {
 	struct hs_compile_state s = {0};
 	struct buf b = {0};
 	(void)state;
 
-	hs_compile_why(&rules, &method, &s, &b);
+	hs_compile_why(&rules, &method, &s, false, &b);
 	assert_int_equal(b.len, 0);
 	buf_done(&b);
 }
@@ -129,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reasons),
+		cmocka_unit_test(counts_with_one_digit),
 		cmocka_unit_test(nothing_known_nothing_said),
 		cmocka_unit_test(commands),
 	};

@@ -281,7 +281,8 @@ static void say_why(struct compile_watch *w, const struct hs_method *m, const st
 {
 	uint64_t start = clock_thread_cpu_ns(), took;
 
-	hs_compile_why(&w->rules, m, &at->state, why);
+	/* What is sampled for days is kept, and each sentence once. */
+	hs_compile_why(&w->rules, m, &at->state, w->reading == COMPILE_READ_SPARING, why);
 	took = clock_thread_cpu_ns() - start;
 	w->why_budget_ns -= took < w->why_budget_ns ? took : w->why_budget_ns;
 	if (!w->why_budget_ns)

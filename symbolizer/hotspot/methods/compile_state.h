@@ -43,10 +43,11 @@ bool hs_compile_rules_read(struct hotspot *hs, struct hs_compile_rules *ret);
 
 /*
  * Appends one sentence without a full stop: why the method was interpreted. Appends nothing if the reason is unknown.
- * The caller reports how often it was made not entrant.
+ * The caller reports how often it was made not entrant. about: counts have one significant digit, so that there are few
+ * different sentences.
  */
 void hs_compile_why(const struct hs_compile_rules *rules, const struct hs_method *m, const struct hs_compile_state *s,
-		    struct buf *out);
+		    bool about, struct buf *out);
 
 /*
  * The command of -XX:CompileCommand (separated by line ends or "\n") that excludes the method, not terminated, and its

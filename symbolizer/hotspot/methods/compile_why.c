@@ -79,11 +79,22 @@ static void add_number(struct buf *b, uint64_t n)
 	}
 }
 
-static void add_of(struct buf *b, uint64_t n, bool full, uint64_t limit, const char *what)
+static uint64_t one_digit(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 10)
+		unit *= 10;
+	return (n / unit + (n % unit >= unit - unit / 2)) * unit;
+}
+
+static void add_of(struct buf *b, uint64_t n, bool full, bool about, uint64_t limit, const char *what)
 {
 	if (full)
 		buf_add_z(b, "over ");
-	add_number(b, n);
+	else if (about && n >= 10)
+		buf_add_z(b, "about ");
+	add_number(b, about ? one_digit(n) : n);
 	if (limit) {
 		buf_add_z(b, " of ");
 		add_number(b, limit);
@@ -100,7 +111,7 @@ static bool reached(const struct hs_compile_rules *r, const struct hs_compile_st
 	       (s->calls >= r->min_calls && s->calls + s->loops >= r->calls_and_loops);
 }
 
-static void add_counts(const struct hs_compile_rules *r, const struct hs_compile_state *s, struct buf *b)
+static void add_counts(const struct hs_compile_rules *r, const struct hs_compile_state *s, bool about, struct buf *b)
 {
 	if (!s->counted) {
 		buf_add_z(b, "below its thresholds: not counted yet");
@@ -112,8 +123,8 @@ static void add_counts(const struct hs_compile_rules *r, const struct hs_compile
 		buf_add_z(b, "over its thresholds, not compiled yet: ");
 	else
 		buf_add_z(b, "below its thresholds: ");
-	add_of(b, s->calls, s->calls_full, r->calls, " calls, ");
-	add_of(b, s->loops, s->loops_full, r->loops, " loop iterations");
+	add_of(b, s->calls, s->calls_full, about, r->calls, " calls, ");
+	add_of(b, s->loops, s->loops_full, about, r->loops, " loop iterations");
 }
 
 /* Appends the reason if a setting of the JVM is the cause, otherwise returns false. */
@@ -151,7 +162,7 @@ static void add_not_compilable(const struct hs_compile_rules *r, struct buf *b)
 			     "or they gave up");
 }
 
-static void add_state(const struct hs_compile_rules *r, const struct hs_compile_state *s, struct buf *b)
+static void add_state(const struct hs_compile_rules *r, const struct hs_compile_state *s, bool about, struct buf *b)
 {
 	if (s->breakpoints)
 		buf_printf(b, "has %u breakpoint%s", s->breakpoints, s->breakpoints == 1 ? "" : "s");
@@ -163,7 +174,7 @@ static void add_state(const struct hs_compile_rules *r, const struct hs_compile_
 	else if (s->queued)
 		buf_add_z(b, "waits for a compiler thread");
 	else
-		add_counts(r, s, b);
+		add_counts(r, s, about, b);
 	if (!s->tier && s->not_c1 && !s->not_c2)
 		buf_add_z(b, "; not compilable by C1");
 	if (!s->tier && s->not_c2 && !s->not_c1)
@@ -171,10 +182,10 @@ static void add_state(const struct hs_compile_rules *r, const struct hs_compile_
 }
 
 void hs_compile_why(const struct hs_compile_rules *r, const struct hs_method *m, const struct hs_compile_state *s,
-		    struct buf *b)
+		    bool about, struct buf *b)
 {
 	if (!s->known)
 		return;
 	if (!add_setting(r, m, s, b))
-		add_state(r, s, b);
+		add_state(r, s, about, b);
 }

@@ -141,17 +141,9 @@ static int fetch(void *ctx, uint32_t first, struct buf *ret, struct err *err)
 
 static int begin_renumbering(struct compaction *c)
 {
-	int r = 0;
-
 	c->renumber = (struct renumber){.to = c->nodes, .fetch = fetch, .ctx = c->day, .max = ROWS_MAX};
 	c->stacks = 0;
-	for (size_t i = 0; r == 0 && i < c->plan.segments.n; i++) {
-		uint32_t first = c->plan.segments.v[i],
-			 end = i + 1 < c->plan.segments.n ? c->plan.segments.v[i + 1] : c->plan.count;
-
-		r = renumber_segment(&c->renumber, first, end - first);
-	}
-	return r;
+	return renumber_segments(&c->renumber, c->plan.segments.v, c->plan.segments.n, c->plan.count);
 }
 
 static int want_stacks(struct compaction *c, struct err *err)

@@ -9,8 +9,8 @@
 #include "sampler/store/day/day_names.h"
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
-#include "sampler/store/stacks/excerpt.h"
 #include "sampler/store/stacks/recent.h"
+#include "sampler/store/stacks/renumber.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
@@ -41,11 +41,10 @@ struct rolled {
 	int64_t nodes_age, notes_age; /* in the finer step's remembered_s, and in NOTES_S; 0: not yet */
 };
 
-/* Nodes that the writer of a file has forgotten, and their numbers in the other file. */
+/* Nodes that the writer of a file has forgotten. */
 struct reread {
-	struct excerpt excerpt;
-	struct dictionary *names; /* NULL: nothing was read */
-	struct numbers numbers;
+	struct renumber renumber;
+	struct dictionary *nodes; /* with the frames of the writer; NULL: nothing was read */
 };
 
 struct rolling {
@@ -94,9 +93,8 @@ static void rolled_free(struct rolled *r)
 
 static void rolling_done(struct rolling *ro)
 {
-	excerpt_done(&ro->reread.excerpt);
-	dictionary_free(ro->reread.names);
-	numbers_done(&ro->reread.numbers);
+	renumber_done(&ro->reread.renumber);
+	dictionary_free(ro->reread.nodes);
 	free(ro->path);
 	bucket_done(&ro->sum);
 }
@@ -146,14 +144,14 @@ static uint32_t translate(struct rolling *ro, enum dictionary_table t, uint32_t 
 
 /* --- nodes --- */
 
-/* The number in `to` of a node of `names`. */
-static uint32_t add_node(struct rolling *ro, const struct dictionary *names, const struct numbers *n, uint32_t node)
+/* The number in `to` of a node of `nodes`, which has the frames of `from`. */
+static uint32_t add_node(struct rolling *ro, const struct dictionary *nodes, uint32_t node)
 {
 	size_t at = DICT_DEPTH_MAX;
 
 	while (node && at) {
-		const uint32_t *row = dictionary_row(names, DICT_NODES, node);
-		uint32_t frame = dictionary_translate(names, DICT_FRAMES, row[1], ro->to->dict, n->ids);
+		const uint32_t *row = dictionary_row(nodes, DICT_NODES, node);
+		uint32_t frame = translate(ro, DICT_FRAMES, row[1]);
 
 		if (frame == UINT32_MAX)
 			return UINT32_MAX;
@@ -165,10 +163,9 @@ static uint32_t add_node(struct rolling *ro, const struct dictionary *names, con
 
 static uint32_t add_reread(struct rolling *ro, uint32_t node)
 {
-	struct reread *re = &ro->reread;
-	uint32_t id = excerpt_id(&re->excerpt, DICT_NODES, node);
+	uint32_t id = renumber_id(&ro->reread.renumber, node);
 
-	return id ? add_node(ro, re->names, &re->numbers, id) : UINT32_MAX;
+	return id ? add_node(ro, ro->reread.nodes, id) : UINT32_MAX;
 }
 
 /* Of the node for all targets; or of what it is for one, where names had to be left out that others may have room for. */
@@ -189,8 +186,8 @@ static int translate_node(struct rolling *ro, uint32_t node, uint32_t *ret)
 	if (*ret || !node)
 		return 0;
 	if (dictionary_has_node(ro->from->dict, node))
-		*ret = add_node(ro, ro->from->dict, &ro->known->numbers, node);
-	else if (ro->reread.names)
+		*ret = add_node(ro, ro->from->dict, node);
+	else if (ro->reread.nodes)
 		*ret = add_reread(ro, node);
 	else
 		return -ESTALE;
@@ -387,14 +384,13 @@ static int want_row(struct rolling *ro, sqlite3_stmt *s, struct err *err)
 	uint64_t sums[BUCKET_SUMS] = {0};
 	struct bucket_reader reader;
 	struct bucket_count c;
+	bool new;
 	int r = day_unpack(ro->from, s, 3, DAY_BUCKET_MAX, &plain);
 
 	if (r == 0)
 		bucket_begin(&reader, plain.data, plain.len, sums);
 	while (r == 0 && (r = bucket_next(&reader, &c)) > 0)
-		r = dictionary_has_node(ro->from->dict, c.node) ?
-			    0 :
-			    excerpt_want(&ro->reread.excerpt, DICT_NODES, c.node, err);
+		r = dictionary_has_node(ro->from->dict, c.node) ? 0 : renumber_want(&ro->reread.renumber, c.node, &new);
 	return day_dictionary_failed(ro->from, r, err);
 }
 
@@ -410,23 +406,52 @@ static int want_rows(struct rolling *ro, struct err *err)
 	return r;
 }
 
-/* After a start, of what was sampled just before it; and of what was forgotten on a very busy host. */
+static int fetch_nodes(void *ctx, uint32_t first, struct buf *ret, struct err *err)
+{
+	return day_fetch_segment(ctx, DICT_NODES, first, DAY_SEGMENT_MAX, ret, err);
+}
+
+static int announce_segments(struct rolling *ro, struct err *err)
+{
+	day_segments segments = {0};
+	uint32_t count;
+	int r = day_list_nodes(ro->from, DAY_SEGMENT_MAX, &segments, &count, err);
+
+	if (r == 0)
+		r = renumber_segments(&ro->reread.renumber, segments.v, segments.n, count);
+	vec_done(&segments);
+	return day_dictionary_failed(ro->from, r, err);
+}
+
+/* The writer has all names of its file, unless that is damaged. */
+static int check_frames(struct rolling *ro, struct err *err)
+{
+	const struct dictionary *nodes = ro->reread.nodes;
+	uint32_t frames = dictionary_count(ro->from->dict, DICT_FRAMES), n = dictionary_count(nodes, DICT_NODES);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (dictionary_row(nodes, DICT_NODES, i)[1] >= frames)
+			return day_damaged(ro->from, "names", err);
+	return 0;
+}
+
+/* After a start, of what was sampled just before it; and of what was forgotten on a busy host. */
 static int reread(struct rolling *ro, struct err *err)
 {
 	struct reread *re = &ro->reread;
 	int r;
 
-	re->names = dictionary_new();
-	if (!re->names)
+	re->nodes = dictionary_new();
+	if (!re->nodes)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = day_excerpt_begin(ro->from, re->names, &re->excerpt, err);
+	re->renumber = (struct renumber){.to = re->nodes, .fetch = fetch_nodes, .ctx = ro->from, .max = SIZE_MAX};
+	r = announce_segments(ro, err);
 	if (r == 0)
 		r = want_rows(ro, err);
-	if (r == 0)
-		r = day_dictionary_failed(ro->from, excerpt_make(&re->excerpt, err), err);
-	if (r == 0 && !numbers_room(&re->numbers, re->names))
-		r = err_set(err, -ENOMEM, "out of memory");
-	return r;
+	while (r == 0 && (r = renumber_some(&re->renumber, err)) > 0)
+		r = 0;
+	r = day_dictionary_failed(ro->from, r, err);
+	return r < 0 ? r : check_frames(ro, err);
 }
 
 int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)

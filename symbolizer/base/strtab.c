@@ -9,19 +9,42 @@
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/vec.h"
 
+struct texts {
+	struct arena arena;
+	unsigned holders; /* tables */
+};
+
 struct strtab {
-	struct arena texts;
+	struct texts *texts;
+	VEC(struct texts *) borrowed; /* of other tables, each once */
 	VEC(const char *) by_id;
 	struct slots ids; /* without the empty string */
 };
+
+static void texts_drop(struct texts *x)
+{
+	if (!x || --x->holders)
+		return;
+	arena_done(&x->arena);
+	free(x);
+}
+
+static bool init(struct strtab *t)
+{
+	t->texts = calloc(1, sizeof(*t->texts));
+	if (!t->texts)
+		return false;
+	t->texts->holders = 1;
+	return vec_push(&t->by_id, "");
+}
 
 struct strtab *strtab_new(void)
 {
 	struct strtab *t = calloc(1, sizeof(*t));
 
-	if (t && vec_push(&t->by_id, ""))
+	if (t && init(t))
 		return t;
-	free(t);
+	strtab_free(t);
 	return NULL;
 }
 
@@ -29,7 +52,10 @@ void strtab_free(struct strtab *t)
 {
 	if (!t)
 		return;
-	arena_done(&t->texts);
+	texts_drop(t->texts);
+	for (size_t i = 0; i < t->borrowed.n; i++)
+		texts_drop(t->borrowed.v[i]);
+	vec_done(&t->borrowed);
 	vec_done(&t->by_id);
 	slots_done(&t->ids);
 	free(t);
@@ -65,6 +91,11 @@ uint32_t strtab_find(const struct strtab *t, const char *s, size_t len)
 	return find(t, &w, hash_bytes_secret(s, w.len));
 }
 
+static uint32_t put(struct strtab *t, const char *text, uint64_t hash)
+{
+	return slots_push(&t->ids, hash, &t->by_id, text) ? (uint32_t)t->by_id.n - 1 : UINT32_MAX;
+}
+
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 {
 	struct wanted_text w = wanted(s, len);
@@ -74,8 +105,43 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 
 	if (id != SLOTS_NONE)
 		return id;
-	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts, s, w.len) : NULL;
-	return copy && slots_push(&t->ids, hash, &t->by_id, copy) ? (uint32_t)t->by_id.n - 1 : UINT32_MAX;
+	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts->arena, s, w.len) : NULL;
+	return copy ? put(t, copy, hash) : UINT32_MAX;
+}
+
+static bool hold(struct strtab *t, struct texts *x)
+{
+	if (x == t->texts)
+		return true;
+	for (size_t i = 0; i < t->borrowed.n; i++)
+		if (t->borrowed.v[i] == x)
+			return true;
+	if (!vec_push(&t->borrowed, x))
+		return false;
+	x->holders++;
+	return true;
+}
+
+/* Its own, and what it has borrowed in turn. */
+static bool hold_all_of(struct strtab *t, const struct strtab *lender)
+{
+	bool ok = hold(t, lender->texts);
+
+	for (size_t i = 0; ok && i < lender->borrowed.n; i++)
+		ok = hold(t, lender->borrowed.v[i]);
+	return ok;
+}
+
+uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id)
+{
+	const char *text = strtab_get(lender, id);
+	struct wanted_text w = {text, strlen(text)};
+	uint64_t hash = hash_bytes_secret(text, w.len);
+	uint32_t known = find(t, &w, hash);
+
+	if (known != SLOTS_NONE)
+		return known;
+	return t->by_id.n < UINT32_MAX && hold_all_of(t, lender) ? put(t, text, hash) : UINT32_MAX;
 }
 
 uint32_t strtab_add_z(struct strtab *t, const char *s)
@@ -95,5 +161,6 @@ uint32_t strtab_count(const struct strtab *t)
 
 size_t strtab_bytes(const struct strtab *t)
 {
-	return sizeof(*t) + t->texts.bytes + t->by_id.cap * sizeof(*t->by_id.v) + slots_bytes(&t->ids);
+	return sizeof(*t) + sizeof(*t->texts) + t->texts->arena.bytes + t->borrowed.cap * sizeof(*t->borrowed.v) +
+	       t->by_id.cap * sizeof(*t->by_id.v) + slots_bytes(&t->ids);
 }

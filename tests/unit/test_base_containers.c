@@ -186,6 +186,42 @@ static void test_strtab(void **state)
 	strtab_free(NULL);
 }
 
+/* A text stays as long as any table has it, whoever lent it to whom, and whichever table goes first. */
+static void test_strtab_borrowed(void **state)
+{
+	enum { TEXTS = 500 };
+	struct strtab *a = strtab_new(), *b = strtab_new(), *c = strtab_new();
+	size_t bytes;
+	char s[64];
+
+	(void)state;
+	assert_int_equal(strtab_borrow(b, a, 0), 0);
+	strtab_add_z(c, "own");
+	for (uint32_t i = 1; i <= TEXTS; i++) {
+		snprintf(s, sizeof(s), "a text that is long enough to matter, number %u", i);
+		assert_int_equal(strtab_add_z(a, s), i);
+	}
+	bytes = strtab_bytes(a);
+	for (uint32_t i = 1; i <= TEXTS; i++) {
+		assert_int_equal(strtab_borrow(b, a, i), i);
+		assert_int_equal(strtab_borrow(b, a, i), i);
+		assert_int_equal(strtab_borrow(c, b, i), i + 1);
+		assert_ptr_equal(strtab_get(c, i + 1), strtab_get(a, i));
+	}
+	assert_true(strtab_bytes(b) < bytes / 2);
+	strtab_add_z(b, "after");
+	strtab_free(a);
+	assert_int_equal(strtab_borrow(c, b, TEXTS + 1), TEXTS + 2);
+	strtab_free(b);
+	for (uint32_t i = 1; i <= TEXTS; i++) {
+		snprintf(s, sizeof(s), "a text that is long enough to matter, number %u", i);
+		assert_string_equal(strtab_get(c, i + 1), s);
+		assert_int_equal(strtab_add_z(c, s), i + 1);
+	}
+	assert_string_equal(strtab_get(c, TEXTS + 2), "after");
+	strtab_free(c);
+}
+
 static void test_strtab_lengths(void **state)
 {
 	struct strtab *t = strtab_new();
@@ -371,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_strtab),
+		cmocka_unit_test(test_strtab_borrowed),
 		cmocka_unit_test(test_strtab_lengths),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_first_above),

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
 #include "sampler/store/day/day_names.h"
@@ -30,6 +32,28 @@ static void close_day(struct day *d)
 {
 	assert_int_equal(day_commit(d, NULL), 0);
 	day_close(d);
+}
+
+/* Names that are added up are in memory once, however many files have them, and stay when the finer file is closed. */
+static void names_are_shared(void **state)
+{
+	uint32_t *ids[DICT_TABLES] = {0}, name, there;
+	struct day *fine = open_day(0), *wide = open_day(1);
+	const char *text;
+
+	(void)state;
+	name = dictionary_string(fine->dict, "a name that both files have");
+	for (int t = 0; t < DICT_TABLES; t++)
+		ids[t] = calloc(100, sizeof(*ids[t]));
+	there = dictionary_translate(fine->dict, DICT_STRINGS, name, wide->dict, ids);
+	text = strtab_get(wide->dict->strings, there);
+	assert_ptr_equal(text, strtab_get(fine->dict->strings, name));
+	close_day(fine);
+	assert_string_equal(text, "a name that both files have");
+	assert_int_equal(dictionary_string(wide->dict, "a name that both files have"), there);
+	close_day(wide);
+	for (int t = 0; t < DICT_TABLES; t++)
+		free(ids[t]);
 }
 
 /* A sample of a function with that number. Was it left out? */
@@ -198,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(samples_without_names_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(goes_on_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(adding_up_is_limited_too, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_are_shared, set_up, tear_down),
 		cmocka_unit_test(frames_are_one),
 	};
 

@@ -10,9 +10,6 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 
-/* Limit when reading: a segment is settled at 128 KB at most, but one flush may add as much to it as a session can hold. */
-enum { SEGMENT_MAX = 256 << 20 };
-
 int day_dictionary_failed(struct day *d, int r, struct err *err)
 {
 	if (r == -ENOMEM)
@@ -29,7 +26,7 @@ static int load_segment(struct day *d, sqlite3_stmt *s, struct err *err)
 	int r = table < 0 || table >= DICT_TABLES || first < 0 || first > UINT32_MAX ? -EBADMSG : 0;
 
 	if (r == 0)
-		r = day_unpack(d, s, 2, SEGMENT_MAX, &plain);
+		r = day_unpack(d, s, 2, DAY_SEGMENT_MAX, &plain);
 	if (r == 0)
 		r = dictionary_load(d->dict, (enum dictionary_table)table, (uint32_t)first, plain.data, plain.len);
 	return day_dictionary_failed(d, r, err);
@@ -71,7 +68,7 @@ int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, si
 
 static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
 {
-	return day_fetch_segment(ctx, t, first, SEGMENT_MAX, ret, err);
+	return day_fetch_segment(ctx, t, first, DAY_SEGMENT_MAX, ret, err);
 }
 
 int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, struct err *err)
@@ -131,7 +128,7 @@ static int skip_nodes(struct day *d, struct err *err)
 {
 	day_segments segments = {0};
 	uint32_t count;
-	int r = day_list_nodes(d, SEGMENT_MAX, &segments, &count, err);
+	int r = day_list_nodes(d, DAY_SEGMENT_MAX, &segments, &count, err);
 
 	vec_done(&segments);
 	if (r == 0)
@@ -143,6 +140,7 @@ int day_load(struct day *d, struct err *err)
 {
 	int r = load_segments(d, err);
 
+	d->dict->shares = true;
 	d->dict->node_segment = day_steps[d->id.step].node_segment;
 	if (day_steps[d->id.step].remembered_s)
 		dictionary_remember(d->dict);

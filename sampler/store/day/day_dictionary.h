@@ -12,6 +12,9 @@ struct day;
 struct err;
 struct excerpt;
 
+/* Limit when reading: a segment is settled at 128 KB at most, but one flush may add as much to it as a session can hold. */
+enum { DAY_SEGMENT_MAX = 256 << 20 };
+
 /* Loads the dictionary for a writer: all but nodes, which may be many, and are added anew. */
 int day_load(struct day *d, struct err *err);
 /* Prepares *e, zero-initialised but for `leaves`, for taking names from the file into `to`. excerpt_done() in any case. */
@@ -25,7 +28,7 @@ int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, si
  */
 typedef VEC(uint32_t) day_segments;
 int day_list_nodes(struct day *d, size_t max, day_segments *ret, uint32_t *ret_count, struct err *err);
-/* Sets *err for what a function of excerpt.h has failed with, and returns that. */
+/* Sets *err for what a function of excerpt.h or renumber.h has failed with, and returns that. */
 int day_dictionary_failed(struct day *d, int r, struct err *err);
 
 #endif

@@ -188,15 +188,23 @@ static bool has_room(const struct dictionary *d, uint64_t bytes)
 	return d->names <= d->names_max && bytes <= d->names_max - d->names;
 }
 
-static uint32_t add_string(struct dictionary *d, const char *text, size_t len)
+/* lender: whose string `lent` it is; NULL: it is copied. */
+static uint32_t add_lent(struct dictionary *d, const char *text, size_t len, const struct dictionary *lender,
+			 uint32_t lent)
 {
-	uint32_t before = strtab_count(d->strings), id = strtab_add(d->strings, text, len);
+	uint32_t before = strtab_count(d->strings), id;
 
+	id = lender ? strtab_borrow(d->strings, lender->strings, lent) : strtab_add(d->strings, text, len);
 	if (id != UINT32_MAX && id >= before)
 		d->names += len + STRING_COST;
 	if (len == sizeof(DICT_LEFT_OUT) - 1 && memcmp(text, DICT_LEFT_OUT, len) == 0)
 		d->left_string = id == UINT32_MAX ? 0 : id;
 	return id;
+}
+
+static uint32_t add_string(struct dictionary *d, const char *text, size_t len)
+{
+	return add_lent(d, text, len, NULL, 0);
 }
 
 static uint32_t left_string(struct dictionary *d)
@@ -273,7 +281,7 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 	return has_room(d, row_cost(t)) && !is_left(d, t, row) ? add_row(d, t, row, hash) : left_row(d, t);
 }
 
-uint32_t dictionary_string(struct dictionary *d, const char *text)
+static uint32_t string_id(struct dictionary *d, const char *text, const struct dictionary *lender, uint32_t lent)
 {
 	size_t len = strlen(text);
 	uint32_t id = strtab_find(d->strings, text, len);
@@ -281,9 +289,14 @@ uint32_t dictionary_string(struct dictionary *d, const char *text)
 	if (id != UINT32_MAX)
 		return id;
 	if (has_room(d, len + STRING_COST))
-		return add_string(d, text, len);
+		return add_lent(d, text, len, lender, lent);
 	d->refused++;
 	return left_string(d);
+}
+
+uint32_t dictionary_string(struct dictionary *d, const char *text)
+{
+	return string_id(d, text, NULL, 0);
 }
 
 uint32_t dictionary_count(const struct dictionary *d, enum dictionary_table t)
@@ -402,7 +415,7 @@ static uint32_t translate_row(const struct dictionary *from, enum dictionary_tab
 	uint32_t row[DICT_COLUMNS] = {0};
 
 	if (t == DICT_STRINGS)
-		return dictionary_string(to, strtab_get(from->strings, id));
+		return string_id(to, strtab_get(from->strings, id), from->shares && to->shares ? from : NULL, id);
 	for (uint32_t i = 0; i < columns[t].width; i++) {
 		uint8_t refers = columns[t].refers[i];
 

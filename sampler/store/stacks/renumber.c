@@ -32,6 +32,15 @@ int renumber_segment(struct renumber *r, int64_t first, uint32_t n)
 	return vec_push(&r->segments, s) ? 0 : -ENOMEM;
 }
 
+int renumber_segments(struct renumber *r, const uint32_t *first, size_t n, uint32_t count)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < n; i++)
+		ret = renumber_segment(r, first[i], (i + 1 < n ? first[i + 1] : count) - first[i]);
+	return ret;
+}
+
 static size_t words(const struct renumber_segment *s)
 {
 	return s->n / WORD + 1;

@@ -49,6 +49,8 @@ void renumber_done(struct renumber *r);
 
 /* Announces a segment of n nodes, in the order of their first numbers. */
 int renumber_segment(struct renumber *r, int64_t first, uint32_t n);
+/* All of them, by their first numbers; `count`: one more than the number of the last node. */
+int renumber_segments(struct renumber *r, const uint32_t *first, size_t n, uint32_t count);
 /* *ret_new: it was not wanted yet. */
 int renumber_want(struct renumber *r, uint32_t node, bool *ret_new);
 /* Takes what is wanted, in pieces of one segment each. 1: there is more to do. -E2BIG: it is more than `max`. */

@@ -46,7 +46,7 @@ static bool may_move_sp(const struct insn_fields *f)
 	case 0x23:
 	case 0x29: /* sub */
 	case 0x2b:
-	case 0x81: /* both */
+	case 0x81: /* and, sub, and others */
 	case 0x83:
 	case 0x89: /* mov */
 	case 0x8b:

@@ -53,6 +53,7 @@ void hotspot_forget_end(struct hotspot *hs)
 {
 	struct copies *c = hs->copies;
 
+	u64map_done(&hs->methods->lasting); /* names methods that may be forgotten */
 	c->kept = interned_forget(&hs->cache->codes) + interned_forget(&hs->methods->methods);
 	c->forget_at = c->bytes + c->bytes / FORGET_SHARE + step_of(c);
 }

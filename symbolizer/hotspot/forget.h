@@ -23,7 +23,7 @@ void hotspot_forget_end(struct hotspot *hs);
 /*
  * For JVMs that are sampled for days: from now on, code that is in the code cache is forgotten, too, if no walk has
  * used it for so long, and of compiled code, the bytes, which are most of a copy, and the methods that no stack has
- * needed are copied only on demand (hs_code_read_rest()).
+ * needed are copied only on demand (by hs_code_find(), hs_code_read_frame() and hs_code_read_rest()).
  */
 void hotspot_forget_unused(struct hotspot *hs, uint64_t ns);
 

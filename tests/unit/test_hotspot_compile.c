@@ -90,10 +90,10 @@ static void counts_with_one_digit(void **state)
 	(void)state;
 	says_about(0, 9, "below its thresholds: 0 of 200 calls, 9 of 60,000 loop iterations");
 	says_about(10, 11, "below its thresholds: about 10 of 200 calls, about 10 of 60,000 loop iterations");
-	says_about(94, 949, "below its thresholds: about 90 of 200 calls, about 900 of 60,000 loop iterations");
-	says_about(96, 1600, "below its thresholds: about 100 of 200 calls, about 2,000 of 60,000 loop iterations");
-	says_about(0, 950, "below its thresholds: 0 of 200 calls, about 1,000 of 60,000 loop iterations");
-	says_about(0, 59999, "below its thresholds: 0 of 200 calls, about 60,000 of 60,000 loop iterations");
+	says_about(94, 999, "below its thresholds: about 90 of 200 calls, about 900 of 60,000 loop iterations");
+	says_about(96, 1600, "below its thresholds: about 90 of 200 calls, about 1,000 of 60,000 loop iterations");
+	says_about(0, 1000, "below its thresholds: 0 of 200 calls, about 1,000 of 60,000 loop iterations");
+	says_about(0, 59999, "below its thresholds: 0 of 200 calls, about 50,000 of 60,000 loop iterations");
 	says_about(
 		0, UINT64_C(1) << 31,
 		"over its thresholds, not compiled yet: 0 of 200 calls, about 2,000,000,000 of 60,000 loop iterations");

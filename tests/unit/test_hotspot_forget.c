@@ -13,6 +13,7 @@
 #include "symbolizer/hotspot/forget.h"
 #include "symbolizer/hotspot/hotspot.h"
 #include "symbolizer/hotspot/methods/method.h"
+#include "symbolizer/target/mem.h"
 #include "tests/support/fake_jvm.h"
 
 struct world {
@@ -291,6 +292,50 @@ static void methods_of_code_that_is_gone_stay_unknown(void **state)
 	assert_null(inlined_at_16(w, next));
 }
 
+/* review1: the compiled method got another id before its place in the scopes was filled. */
+static void root_keeps_its_id(void **state)
+{
+	struct world *w = *state;
+	const struct code *c;
+	struct code_scope s[4];
+	uint64_t was, other;
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	c = hs_code(w->hs, walk_to(w, w->j.begin[1] + 17));
+	assert_int_not_equal(c->method_id, 0);
+	mem_read_u64(w->j.mem, w->j.outer + FAKE_METHOD_CONST, &was);
+	mem_read_u64(w->j.mem, w->j.inner + FAKE_METHOD_CONST, &other);
+	hotspot_walk_begin(w->hs);
+	hs_method_find(w->hs, w->j.outer);
+	fake_jvm_poke(&w->j, w->j.outer + FAKE_METHOD_CONST, &other, 8);
+	assert_false(hotspot_walk_end(w->hs));
+	fake_jvm_poke(&w->j, w->j.outer + FAKE_METHOD_CONST, &was, 8);
+	walk_to(w, w->j.begin[1] + 16);
+	assert_int_equal(code_scopes_at(c, 25, c->records[0].scope_offset, s, 4), 2);
+	assert_int_equal(s[1].method_id, c->method_id);
+}
+
+/* review1: what a full budget did not let in is read later. */
+static void methods_come_after_a_full_budget(void **state)
+{
+	struct world *w = *state;
+	struct budget none;
+	uint32_t code;
+
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	code = walk_to(w, w->j.begin[1] + 32);
+	budget_init(&none, 0, 0);
+	hotspot_set_budget(w->hs, &none);
+	while (hs_gone_method_add(w->hs))
+		;
+	hs_code_read_rest(w->hs, code);
+	hotspot_set_budget(w->hs, NULL);
+	hs_code_read_rest(w->hs, code);
+	hs_code_read_rest(w->hs, code);
+	assert_non_null(inlined_at_16(w, code));
+	assert_string_equal(inlined_at_16(w, code), "inner");
+}
+
 /* However many come and go, what is held stays below a bound; nothing is due at the start. */
 static void churn_is_bounded(void **state)
 {
@@ -331,6 +376,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(methods_come_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(all_methods_come_with_the_rest, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(methods_of_code_that_is_gone_stay_unknown, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(root_keeps_its_id, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(methods_come_after_a_full_budget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(churn_is_bounded, set_up, tear_down),
 	};
 

@@ -579,6 +579,30 @@ static void unloaded_meanwhile(void **state)
 	assert_true(known + 10 < w->reads);
 }
 
+/* review1: a class is unloaded, and another loaded to its addresses, between the reading of the counts and the copy of new code. */
+static void class_of_new_code(void **state)
+{
+	struct world *w = *state;
+	struct code_scope s[4];
+	const struct code *c;
+
+	w->mem->exact = false;
+	code_of(w, clock_monotonic_ns());
+	walk(w, clock_monotonic_ns()); /* reads the counts */
+	unload(w);
+	load_another_class(w);
+	fake_jvm_poke(&w->j, w->j.blob[1] + FAKE_NM_COMPILE_ID, &(int32_t){1002}, 4);
+	hs_code_find(w->hs, w->pc);
+	assert_false(hotspot_walk_end(w->hs));
+	hotspot_walk_begin(w->hs); /* once more, in the same moment */
+	hs_code_find(w->hs, w->pc);
+	hotspot_walk_end(w->hs);
+	c = hs_code(w->hs, code_of(w, clock_monotonic_ns())); /* a later sample */
+	assert_int_equal(c->compile_id, 1002);
+	assert_int_equal(code_scopes_at(c, w->j.major, c->records[0].scope_offset, s, 4), 2);
+	assert_string_equal(hs_method(w->hs, s[0].method_id)->class_name, "java/lang/Object");
+}
+
 /* Read in the same moment: nothing else was compiled to its place since. */
 static void code_read_soon(void **state)
 {
@@ -777,6 +801,7 @@ int main(void)
 		ALL(replaced_while_read),
 		ALL(replaced_after_it_was_read),
 		ALL(unloaded_meanwhile),
+		ALL(class_of_new_code),
 		ALL(code_read_soon),
 		ALL(known_code),
 		ALL(stub),

@@ -268,27 +268,28 @@ static bool reused_since_sample(struct code_cache *cache, uint32_t id)
 uint32_t code_find(struct code_cache *cache, uint64_t pc)
 {
 	struct pc_slot *s;
+	uint32_t id;
 
 	cache->lookups++;
 	if (!in_code_cache(cache, pc))
 		return 0;
 	s = &cache->pcs[hash_u64(pc) % PC_CACHE];
+	id = s->id;
 	if (s->pc != pc || s->generation != cache->pc_generation) {
-		uint32_t id = code_find_slow(cache, pc);
-
+		id = code_find_slow(cache, pc);
 		if (!id)
 			return gone_find(cache, pc, false);
-		code_methods_read_at(cache, id, pc);
-		*s = (struct pc_slot){pc, id, cache->pc_generation};
+		if (code_methods_read_at(cache, id, pc))
+			*s = (struct pc_slot){pc, id, cache->pc_generation};
 	}
-	if (younger_than_sample(cache, s->id)) {
+	if (younger_than_sample(cache, id)) {
 		uint32_t gone = gone_find(cache, pc, true);
 
-		if (gone || (!cache->gone && reused_since_sample(cache, s->id)))
+		if (gone || (!cache->gone && reused_since_sample(cache, id)))
 			return gone;
 	}
-	interned_use(&cache->codes, s->id);
-	return s->id;
+	interned_use(&cache->codes, id);
+	return id;
 }
 
 const struct code *code_get(const struct code_cache *cache, uint32_t id)
@@ -333,13 +334,13 @@ static void read_bytes(struct code_cache *cache, uint32_t code_id)
 
 void hs_code_read_rest(struct hotspot *hs, uint32_t code_id)
 {
-	read_bytes(hs->cache, code_id);
 	code_methods_read_all(hs->cache, code_id);
+	read_bytes(hs->cache, code_id);
 }
 
 void hs_code_read_frame(struct hotspot *hs, uint32_t code_id, uint64_t pc)
 {
-	code_methods_read_at(hs->cache, code_id, pc);
+	(void)code_methods_read_at(hs->cache, code_id, pc);
 }
 
 uint32_t hs_code_find(struct hotspot *hs, uint64_t pc)

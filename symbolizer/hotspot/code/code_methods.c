@@ -3,119 +3,169 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
+#include "symbolizer/base/clock.h"
 #include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/code/scopes.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
 #include "symbolizer/hotspot/reader/unsigned5.h"
 
-/* Methods to read: their places in code.methods. */
+/* Methods to read: their places in code.methods. The code's own is not among them while it is copied. */
 struct wanted {
 	struct code_cache *cache;
 	struct code_entry *e;
-	uint64_t *scopes; /* a bit for each offset of a scope that was looked at; NULL: chains do not meet */
-	bool *places;
-	size_t n;
+	bool copying;
+	uint32_t *at;
+	size_t n, max;
 };
 
-static void wanted_done(struct wanted *w)
+static bool has_place(const struct wanted *w, uint32_t i)
 {
-	free(w->scopes);
-	free(w->places);
+	const struct code_entry *e = w->e;
+
+	return i < e->code.n_methods && e->metadata[i] && !e->code.methods[i] &&
+	       !(w->copying && e->metadata[i] == e->method);
 }
 
-static bool seen_before(struct wanted *w, uint32_t scope)
+static bool scope_at(const struct wanted *w, int32_t offset, struct scope *ret)
 {
-	uint64_t bit = UINT64_C(1) << scope % 64;
-	bool was = w->scopes && w->scopes[scope / 64] & bit;
+	const struct code *c = &w->e->code;
 
-	if (w->scopes)
-		w->scopes[scope / 64] |= bit;
+	return scope_read(c->scopes, c->scopes_len, unsigned5_bias(w->cache->jvm->version.major), offset, ret);
+}
+
+static bool is_listed(const struct wanted *w, uint32_t place)
+{
+	size_t i = 0;
+
+	while (i < w->n && w->at[i] != place)
+		i++;
+	return i < w->n;
+}
+
+/* The methods of one frame, of which no more than CODE_MAX_SCOPES have names; there are none if no call returns to pc. */
+static void want_frame(struct wanted *w, uint64_t pc)
+{
+	const struct code *c = &w->e->code;
+	uint32_t after = (uint32_t)first_above(c->records, c->n_records, pc_offset, (int64_t)(pc - c->begin));
+	struct scope s = {0};
+
+	if (!after || c->begin + (uint64_t)c->records[after - 1].pc_offset != pc)
+		return;
+	s.sender = c->records[after - 1].scope_offset;
+	for (int i = 0; i < CODE_MAX_SCOPES && s.sender && w->n < w->max && scope_at(w, s.sender, &s); i++)
+		if (s.method_index && has_place(w, s.method_index - 1) && !is_listed(w, s.method_index - 1))
+			w->at[w->n++] = s.method_index - 1;
+}
+
+static bool test_and_set(uint64_t *bits, uint32_t i)
+{
+	uint64_t bit = UINT64_C(1) << i % 64;
+	bool was = bits[i / 64] & bit;
+
+	bits[i / 64] |= bit;
 	return was;
 }
 
-static void want_chain(struct wanted *w, int32_t offset)
-{
-	const struct code *c = &w->e->code;
-	uint32_t bias = unsigned5_bias(w->cache->jvm->version.major), i;
-	struct scope s;
-
-	while (offset > 0 && (uint32_t)offset < c->scopes_len && !seen_before(w, (uint32_t)offset) &&
-	       scope_read(c->scopes, c->scopes_len, bias, offset, &s)) {
-		i = s.method_index - 1;
-		if (s.method_index && i < c->n_methods && w->e->metadata[i] && !c->methods[i] && !w->places[i]) {
-			w->places[i] = true;
-			w->n++;
-		}
-		offset = s.sender;
-	}
-}
-
+/* Each scope is decoded only once. false: out of memory. */
 static bool want_all(struct wanted *w)
 {
 	const struct code *c = &w->e->code;
+	uint64_t *scopes CLEANUP(free_at_exit) = calloc(c->scopes_len / 64 + 1, sizeof(*scopes));
+	uint64_t *places CLEANUP(free_at_exit) = calloc(c->n_methods / 64 + 1, sizeof(*places));
+	struct scope s;
 
-	w->scopes = calloc(c->scopes_len / 64 + 1, sizeof(*w->scopes));
-	if (!w->scopes)
+	if (!scopes || !places)
 		return false;
 	for (uint32_t i = 0; i < c->n_records; i++)
-		want_chain(w, c->records[i].scope_offset);
+		for (int32_t at = c->records[i].scope_offset;
+		     at > 0 && (uint32_t)at < c->scopes_len && !test_and_set(scopes, (uint32_t)at) &&
+		     scope_at(w, at, &s);
+		     at = s.sender)
+			if (s.method_index && has_place(w, s.method_index - 1) && w->n < w->max &&
+			    !test_and_set(places, s.method_index - 1))
+				w->at[w->n++] = s.method_index - 1;
 	return true;
 }
 
-/* What the methods turned out to be: ids[0] of the code's own, if that is wanted, and then of w->places. */
-static uint32_t *intern(const struct wanted *w, bool own)
+/*
+ * Of which time the JVM's counts must be at least, for what is known about methods to be true of these: the code was there
+ * when it was read, and until now, and its methods with it.
+ */
+static uint64_t counts_since(const struct wanted *w)
 {
-	size_t n = own, max = w->n < SCOPE_METHODS_MAX ? w->n + own : SCOPE_METHODS_MAX;
+	const struct moment *m = &w->cache->jvm->moment;
+
+	if (w->copying || !m->walking || !m->sample_ns)
+		return clock_monotonic_ns();
+	return m->sample_ns > w->e->read_ns ? m->sample_ns : w->e->read_ns;
+}
+
+/* The ids of the code's own method, and then of those wanted; while it is copied. */
+static uint32_t *intern(const struct wanted *w)
+{
 	uint64_t *addrs CLEANUP(free_at_exit) = calloc(w->n + 1, sizeof(*addrs));
 	uint32_t *ids CLEANUP(free_at_exit) = calloc(w->n + 1, sizeof(*ids));
+	size_t own = w->copying;
 
 	if (!addrs || !ids)
 		return NULL;
 	addrs[0] = w->e->method;
-	for (uint32_t i = 0; i < w->e->code.n_methods && n < max; i++)
-		if (w->places[i])
-			addrs[n++] = w->e->metadata[i];
-	if (methods_intern(w->cache->methods, addrs, n, ids) < 0)
+	for (size_t i = 0; i < w->n; i++)
+		addrs[own + i] = w->e->metadata[w->at[i]];
+	if (methods_intern(w->cache->methods, addrs, own + w->n, counts_since(w), ids) < 0)
 		return NULL;
 	return take_ptr(ids);
 }
 
 static void take(const struct wanted *w, const uint32_t *ids)
 {
-	for (uint32_t i = 0; i < w->e->code.n_methods; i++)
-		if (w->places[i])
-			w->e->code.methods[i] = *ids++;
+	struct code *c = &w->e->code;
+
+	for (size_t i = 0; i < w->n; i++) {
+		c->methods[w->at[i]] = ids[i];
+		if (!c->method_id && w->e->metadata[w->at[i]] == w->e->method)
+			c->method_id = ids[i];
+	}
 }
 
-/* Of the frame of a call that returns to pc; there is nothing if no call does. */
-static void want_frame(struct wanted *w, uint64_t pc)
+/* The outermost scope of each chain has the code's own method. */
+static void take_own(struct code_entry *e, uint32_t id)
 {
-	const struct code *c = &w->e->code;
-	uint32_t after = (uint32_t)first_above(c->records, c->n_records, pc_offset, (int64_t)(pc - c->begin));
+	e->code.method_id = id;
+	for (uint32_t i = 0; i < e->code.n_methods; i++)
+		if (e->metadata[i] == e->method)
+			e->code.methods[i] = id;
+}
 
-	if (after && c->begin + (uint64_t)c->records[after - 1].pc_offset == pc)
-		want_chain(w, c->records[after - 1].scope_offset);
+/* Nothing is left to read. */
+static void note_all_read(struct code_entry *e)
+{
+	struct code *c = &e->code;
+
+	e->metadata = NULL;
+	while (c->n_methods && !c->methods[c->n_methods - 1])
+		c->n_methods--;
 }
 
 bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t pc)
 {
-	CLEANUP(wanted_done)
-	struct wanted w = {.cache = cache, .e = e, .places = calloc(e->code.n_methods + 1, sizeof(*w.places))};
+	uint32_t max = e->code.n_methods < SCOPE_METHODS_MAX ? e->code.n_methods : SCOPE_METHODS_MAX;
+	uint32_t *at CLEANUP(free_at_exit) = malloc((max + 1) * sizeof(*at)), *ids CLEANUP(free_at_exit) = NULL;
+	struct wanted w = {.cache = cache, .e = e, .copying = true, .at = at, .max = max};
 	bool later = cache->codes.copies->unused_ns;
-	uint32_t *ids CLEANUP(free_at_exit) = NULL;
 
-	if (!w.places || (!later && !want_all(&w)))
+	if (!at || (!later && !want_all(&w)))
 		return false;
 	if (later)
 		want_frame(&w, pc);
-	ids = intern(&w, true);
+	ids = intern(&w);
 	if (!ids)
 		return false;
-	e->code.method_id = ids[0];
+	take_own(e, ids[0]);
 	take(&w, ids + 1);
 	if (!later)
-		e->metadata = NULL;
+		note_all_read(e);
 	return true;
 }
 
@@ -125,7 +175,9 @@ static bool read_wanted(struct wanted *w)
 
 	if (!w->n)
 		return true;
-	ids = intern(w, false);
+	if (copies_full(w->cache->codes.copies))
+		return false;
+	ids = intern(w);
 	if (!ids || !nmethod_is_there(w->cache, w->e, false)) {
 		methods_drop_since(w->cache->methods, known);
 		return false;
@@ -134,28 +186,27 @@ static bool read_wanted(struct wanted *w)
 	return true;
 }
 
-void code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc)
+bool code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc)
 {
 	struct code_entry *e = code_entry(cache, code_id);
-	CLEANUP(wanted_done) struct wanted w = {.cache = cache, .e = e};
+	uint32_t at[CODE_MAX_SCOPES];
+	struct wanted w = {.cache = cache, .e = e, .at = at, .max = CODE_MAX_SCOPES};
 
 	if (!e || !e->metadata || pc < e->code.begin)
-		return;
-	w.places = calloc(e->code.n_methods + 1, sizeof(*w.places));
-	if (!w.places)
-		return;
+		return true;
 	want_frame(&w, pc);
-	read_wanted(&w);
+	return read_wanted(&w);
 }
 
 void code_methods_read_all(struct code_cache *cache, uint32_t code_id)
 {
 	struct code_entry *e = code_entry(cache, code_id);
-	CLEANUP(wanted_done) struct wanted w = {.cache = cache, .e = e};
+	uint32_t *at CLEANUP(free_at_exit) = e && e->metadata ? malloc((e->code.n_methods + 1) * sizeof(*at)) : NULL;
+	struct wanted w = {.cache = cache, .e = e, .at = at};
 
-	if (!e || !e->metadata)
+	if (!at)
 		return;
-	w.places = calloc(e->code.n_methods + 1, sizeof(*w.places));
-	if (w.places && want_all(&w) && read_wanted(&w))
+	w.max = e->code.n_methods < SCOPE_METHODS_MAX ? e->code.n_methods : SCOPE_METHODS_MAX;
+	if (want_all(&w) && read_wanted(&w))
 		e->metadata = NULL;
 }

@@ -19,8 +19,11 @@ struct code_entry;
  */
 bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t pc);
 
-/* What the frame of a call that returns to pc needs, or all. No method is taken if the nmethod is not there any more. */
-void code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc);
+/*
+ * What the frame of a call that returns to pc needs, or all. No method is taken if the nmethod is not there any more, or
+ * copies_full(). false: there may be something to read the next time.
+ */
+bool code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc);
 void code_methods_read_all(struct code_cache *cache, uint32_t code_id);
 
 #endif

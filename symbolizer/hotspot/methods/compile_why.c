@@ -79,13 +79,14 @@ static void add_number(struct buf *b, uint64_t n)
 	}
 }
 
+/* Rounded down, since what is below a threshold must look like that. */
 static uint64_t one_digit(uint64_t n)
 {
 	uint64_t unit = 1;
 
 	while (n / unit >= 10)
 		unit *= 10;
-	return (n / unit + (n % unit >= unit - unit / 2)) * unit;
+	return n / unit * unit;
 }
 
 static void add_of(struct buf *b, uint64_t n, bool full, bool about, uint64_t limit, const char *what)

@@ -194,21 +194,11 @@ static void intern_left(struct method_table *table, const uint64_t *addrs, const
 	}
 }
 
-/*
- * Of which time the JVM's counts must be at least, for what is known to be true. In a walk, the time of its sample: the
- * frame that led to the method was there then.
- */
-static uint64_t counts_since(const struct moment *m)
-{
-	return m->walking && m->sample_ns ? m->sample_ns : clock_monotonic_ns();
-}
-
-int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint32_t *ret)
+int methods_intern(struct method_table *table, const uint64_t *addrs, size_t n, uint64_t since_ns, uint32_t *ret)
 {
 	struct method_read *m CLEANUP(free_at_exit) = malloc((n < READ_GROUP ? n + 1 : READ_GROUP) * sizeof(*m));
 	uint32_t *left CLEANUP(free_at_exit) = malloc((n + 1) * sizeof(*left));
 	struct counts before = counts_seen(table);
-	uint64_t since_ns = counts_since(&table->jvm->moment);
 	size_t rest;
 
 	if (!m || !left)
@@ -243,7 +233,7 @@ static uint32_t method_read_now(struct method_table *table, uint64_t method)
 	size_t known = table->methods.n;
 	uint32_t id, was;
 
-	if (methods_intern(table, &method, 1, &id) < 0)
+	if (methods_intern(table, &method, 1, clock_monotonic_ns(), &id) < 0)
 		id = 0;
 	if (id && id <= known)
 		return id;

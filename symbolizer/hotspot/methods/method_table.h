@@ -66,8 +66,11 @@ static inline bool method_is_certain(const struct method_table *t, const struct 
 	return t->unloads.seen.counter && method_is_recent(t, e) && !u64map_get(&t->redefinitions.classes, e->holder);
 }
 const struct hs_method *method_get(const struct method_table *t, uint32_t id); /* like hs_method() */
-/* Interns many methods in a few batches; id 0: not a method. Returns 0 or -ENOMEM. */
-int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint32_t *ret);
+/*
+ * Interns many methods in a few batches; id 0: not a method. Those that are known are not read if the JVM's counts, as of
+ * since_ns or later, show that they are the same. Returns 0 or -ENOMEM.
+ */
+int methods_intern(struct method_table *t, const uint64_t *addrs, size_t n, uint64_t since_ns, uint32_t *ret);
 /* Copies the entry and gives it an id. 0: out of memory. */
 uint32_t method_entry_add(struct method_table *t, struct method_entry *e, uint32_t stamp);
 void method_drop(struct method_table *t, uint32_t id);

@@ -119,16 +119,18 @@ static bool is_lasting(const struct unloads *u, uint64_t cld)
 	return false;
 }
 
+/* A hidden class has data of its own, which name its loader, but die with it. */
 bool unloads_never_affects(struct jvm *jvm, struct unloads *u, uint64_t klass)
 {
-	uint64_t cld, slot, loader;
+	uint64_t cld, slot, loader, hidden;
 
 	if (!jvm_get(jvm, klass, jvm->l.klass_cld, &cld) || !object_ok(cld) ||
 	    (!u->n_lasting && !boot_find(jvm, u, klass)))
 		return false;
 	if (is_lasting(u, cld))
 		return true;
-	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !heap_mode_read(jvm) ||
+	if (u->n_lasting == sizeof(u->lasting) / sizeof(u->lasting[0]) || !jvm->l.cld_hidden.ok ||
+	    !jvm_get(jvm, cld, jvm->l.cld_hidden, &hidden) || hidden || !heap_mode_read(jvm) ||
 	    !jvm_get(jvm, cld, jvm->l.cld_loader, &slot) || !oop_from_slot(jvm, slot, &loader) ||
 	    !is_builtin(jvm, oop_klass(jvm, loader)))
 		return false;

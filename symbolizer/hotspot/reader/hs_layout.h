@@ -95,7 +95,7 @@ struct hs_layout {
 	struct hs_field x_globals, x_offset_mask, x_good_mask; /* 21 to 23, not generational */
 	struct hs_field vm_symbols; /* static array */
 	struct hs_field perf_start; /* static */
-	struct hs_field klass_cld, cld_loader;
+	struct hs_field klass_cld, cld_loader, cld_hidden;
 
 	/* version, flags: statics, then fields */
 	struct hs_field vm_release, vm_info, vm_major;

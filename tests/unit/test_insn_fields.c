@@ -105,9 +105,11 @@ static void as_zydis_has_it(void **state)
 /* Without prefixes, most of each map is taken: otherwise there would be little to compare. */
 static void takes_most(void **state)
 {
+	const uint8_t none[1] = {0};
+
 	(void)state;
-	assert_in_range(compare_all(NULL, 0, false), 256 * 170, 256 * 256);
-	assert_in_range(compare_all(NULL, 0, true), 256 * 120, 256 * 256);
+	assert_in_range(compare_all(none, 0, false), 256 * 170, 256 * 256);
+	assert_in_range(compare_all(none, 0, true), 256 * 120, 256 * 256);
 }
 
 static void leaves_out_others(void **state)

@@ -136,7 +136,7 @@ static int read_bucket(struct compaction *c, struct bucket_reader *ret, uint64_t
 
 static int fetch(void *ctx, uint32_t first, struct buf *ret, struct err *err)
 {
-	return day_fetch_segment(ctx, DICT_NODES, first, COMPACTION_SEGMENT_MAX, ret, err);
+	return day_fetch_segment(ctx, DICT_NODES, first, DAY_NODE_SEGMENT_MAX, ret, err);
 }
 
 static int begin_renumbering(struct compaction *c)

@@ -123,7 +123,7 @@ int compaction_plan_make(struct day *d, struct compaction_plan *ret, struct err 
 	r = is_compact(d, ret, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = day_list_nodes(d, COMPACTION_SEGMENT_MAX, &ret->segments, &ret->count, err);
+	r = day_list_nodes(d, DAY_NODE_SEGMENT_MAX, &ret->segments, &ret->count, err);
 	if (r == 0)
 		r = order_buckets(d, ret, err);
 	if (!ret->below)

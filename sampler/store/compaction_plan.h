@@ -22,8 +22,6 @@ struct compaction_plan {
 	uint32_t below; /* nodes below it are not those of a target that has totals */
 };
 
-enum { COMPACTION_SEGMENT_MAX = 1 << 20 }; /* bytes of one with nodes: a writer settles them at 128 KB */
-
 /* 1: there is something to do. compaction_plan_done() in any case. */
 int compaction_plan_make(struct day *d, struct compaction_plan *ret, struct err *err);
 void compaction_plan_done(struct compaction_plan *p);

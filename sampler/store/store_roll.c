@@ -408,14 +408,14 @@ static int want_rows(struct rolling *ro, struct err *err)
 
 static int fetch_nodes(void *ctx, uint32_t first, struct buf *ret, struct err *err)
 {
-	return day_fetch_segment(ctx, DICT_NODES, first, DAY_SEGMENT_MAX, ret, err);
+	return day_fetch_segment(ctx, DICT_NODES, first, DAY_NODE_SEGMENT_MAX, ret, err);
 }
 
 static int announce_segments(struct rolling *ro, struct err *err)
 {
 	day_segments segments = {0};
 	uint32_t count;
-	int r = day_list_nodes(ro->from, DAY_SEGMENT_MAX, &segments, &count, err);
+	int r = day_list_nodes(ro->from, DAY_NODE_SEGMENT_MAX, &segments, &count, err);
 
 	if (r == 0)
 		r = renumber_segments(&ro->reread.renumber, segments.v, segments.n, count);

@@ -116,7 +116,7 @@ static bool hold(struct strtab *t, struct texts *x)
 	for (size_t i = 0; i < t->borrowed.n; i++)
 		if (t->borrowed.v[i] == x)
 			return true;
-	if (!vec_push(&t->borrowed, x))
+	if (t->borrowed.n == STRTAB_LENDERS || !vec_push(&t->borrowed, x))
 		return false;
 	x->holders++;
 	return true;
@@ -141,7 +141,9 @@ uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id)
 
 	if (known != SLOTS_NONE)
 		return known;
-	return t->by_id.n < UINT32_MAX && hold_all_of(t, lender) ? put(t, text, hash) : UINT32_MAX;
+	if (!hold_all_of(t, lender))
+		return strtab_add(t, text, w.len);
+	return t->by_id.n < UINT32_MAX ? put(t, text, hash) : UINT32_MAX;
 }
 
 uint32_t strtab_add_z(struct strtab *t, const char *s)

@@ -6,7 +6,7 @@
 
 /*
  * Interned strings: equal texts get equal ids. Id 0 is the empty string.
- * Texts are copied, NUL-terminated, and live as long as the table. Not thread-safe.
+ * Texts are copied, NUL-terminated, and live as long as the table, or a table that borrows them. Not thread-safe.
  */
 struct strtab;
 
@@ -17,9 +17,10 @@ void strtab_free(struct strtab *t);
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
 uint32_t strtab_add_z(struct strtab *t, const char *s);
 /*
- * Adds a text of another table without copying it: it stays until both are freed. Both belong to one thread, and neither
- * frees the other's texts earlier.
+ * Adds a text of another table, which both have in memory from then on: all texts of that one stay until the last table
+ * that borrows any is freed. It is copied if they are of more than STRTAB_LENDERS. All these tables belong to one thread.
  */
+enum { STRTAB_LENDERS = 4 };
 uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id);
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there */
 const char *strtab_get(const struct strtab *t, uint32_t id);

@@ -222,6 +222,29 @@ static void test_strtab_borrowed(void **state)
 	strtab_free(c);
 }
 
+static void test_strtab_many_lenders(void **state)
+{
+	enum { LENDERS = 3 * STRTAB_LENDERS };
+	struct strtab *t = strtab_new();
+	char s[32];
+
+	(void)state;
+	for (uint32_t i = 1; i <= LENDERS; i++) {
+		struct strtab *lender = strtab_new();
+
+		snprintf(s, sizeof(s), "text %u", i);
+		assert_int_equal(strtab_add_z(lender, s), 1);
+		assert_int_equal(strtab_borrow(t, lender, 1), i);
+		assert_int_equal(strtab_get(t, i) == strtab_get(lender, 1), i <= STRTAB_LENDERS);
+		strtab_free(lender);
+	}
+	for (uint32_t i = 1; i <= LENDERS; i++) {
+		snprintf(s, sizeof(s), "text %u", i);
+		assert_string_equal(strtab_get(t, i), s);
+	}
+	strtab_free(t);
+}
+
 static void test_strtab_lengths(void **state)
 {
 	struct strtab *t = strtab_new();
@@ -408,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_strtab),
 		cmocka_unit_test(test_strtab_borrowed),
+		cmocka_unit_test(test_strtab_many_lenders),
 		cmocka_unit_test(test_strtab_lengths),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_first_above),

@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "sampler/store/day/day.h"
 #include "sampler/store/day/day_add.h"
 #include "sampler/store/day/day_names.h"
+#include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/store_roll.h"
 #include "tests/support/store_each.h"
@@ -184,6 +186,27 @@ static void adding_up_is_limited_too(void **state)
 	close_day(to);
 }
 
+/* A stack of the file has a frame that is not there. */
+static void unknown_frames_are_found(void **state)
+{
+	struct day *from = open_day(0), *to = open_day(1);
+	struct bucket b = {0};
+	bool news;
+	uint32_t node;
+
+	(void)state;
+	assert_false(add(from, 1, "shop", 1, &news));
+	node = dictionary_id(from->dict, DICT_NODES, (uint32_t[]){0, 12345, 1});
+	assert_int_equal(bucket_count(&b, node, 1, 1, 1), 0);
+	assert_int_equal(day_put_bucket(from, (int64_t)MIDNIGHT, 1, 1, &b, NULL), 0);
+	bucket_done(&b);
+	close_day(from);
+	from = open_day(0); /* it does not have the node in memory */
+	assert_int_equal(store_roll(from, to, (int64_t)MIDNIGHT, NULL), -EBADMSG);
+	close_day(from);
+	day_close(to);
+}
+
 /* Frames that are left out are one in a row, and are no other frame's. */
 static void frames_are_one(void **state)
 {
@@ -222,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(samples_without_names_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(goes_on_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(adding_up_is_limited_too, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unknown_frames_are_found, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_are_shared, set_up, tear_down),
 		cmocka_unit_test(frames_are_one),
 	};

@@ -12,8 +12,8 @@ struct day;
 struct err;
 struct excerpt;
 
-/* Limit when reading: a segment is settled at 128 KB at most, but one flush may add as much to it as a session can hold. */
-enum { DAY_SEGMENT_MAX = 256 << 20 };
+/* Limits when reading: a segment is settled at 128 KB at most, but may end with a name of any length. */
+enum { DAY_SEGMENT_MAX = 256 << 20, DAY_NODE_SEGMENT_MAX = 1 << 20 }; /* DAY_NODE_SEGMENT_MAX: of nodes */
 
 /* Loads the dictionary for a writer: all but nodes, which may be many, and are added anew. */
 int day_load(struct day *d, struct err *err);

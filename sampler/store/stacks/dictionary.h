@@ -58,7 +58,7 @@ struct dictionary {
 	struct strtab *strings;
 	struct dictionary_rows rows[DICT_TABLES]; /* unused for strings */
 	uint16_t *depths; /* of nodes (dictionary_private.h); room for rows[DICT_NODES].cap */
-	bool shares; /* texts with others that share, in dictionary_translate() */
+	bool shares; /* texts that dictionary_translate() adds, with others that share; not what a file is loaded with */
 	size_t node_segment; /* in place of DICT_SEGMENT, for nodes */
 	/*
 	 * A node's number is its row's position plus forgotten_nodes. Where nodes were forgotten between them, the first n_kept

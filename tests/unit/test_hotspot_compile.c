@@ -96,7 +96,11 @@ static void counts_with_one_digit(void **state)
 	says_about(0, 59999, "below its thresholds: 0 of 200 calls, about 50,000 of 60,000 loop iterations");
 	says_about(
 		0, UINT64_C(1) << 31,
-		"over its thresholds, not compiled yet: 0 of 200 calls, about 2,000,000,000 of 60,000 loop iterations");
+		"over its thresholds, not compiled yet: 0 of 200 calls, about 3,000,000,000 of 60,000 loop iterations");
+	says_about(299, 0,
+		   "over its thresholds, not compiled yet: about 300 of 200 calls, 0 of 60,000 loop iterations");
+	says_about(200, 0,
+		   "over its thresholds, not compiled yet: about 200 of 200 calls, 0 of 60,000 loop iterations");
 }
 
 static void nothing_known_nothing_said(void **state)

@@ -271,6 +271,18 @@ static void all_methods_come_with_the_rest(void **state)
 	assert_string_equal(inlined_at_16(w, code), "inner");
 }
 
+/* The inlined method cannot be read, and is the last of the table: its caller stays in the chain. */
+static void unreadable_method_keeps_the_chain(void **state)
+{
+	struct world *w = *state;
+	const uint64_t nowhere = 12345;
+
+	fake_jvm_poke(&w->j, w->j.inner + FAKE_METHOD_CONST, &nowhere, sizeof(nowhere));
+	assert_null(inlined_at_16(w, walk_to(w, w->j.begin[1] + 16)));
+	hotspot_forget_unused(w->hs, UINT64_C(3600000000000));
+	assert_null(inlined_at_16(w, walk_to(w, w->j.begin[2] + 16)));
+}
+
 /* What another nmethod has in their place, or nobody any more, is not taken for its methods. */
 static void methods_of_code_that_is_gone_stay_unknown(void **state)
 {
@@ -375,6 +387,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bytes_come_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(methods_come_on_demand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(all_methods_come_with_the_rest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unreadable_method_keeps_the_chain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(methods_of_code_that_is_gone_stay_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(root_keeps_its_id, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(methods_come_after_a_full_budget, set_up, tear_down),

@@ -327,7 +327,7 @@ static void read_bytes(struct code_cache *cache, uint32_t code_id)
 	    copies_full(cache->codes.copies))
 		return;
 	p = malloc(n);
-	if (p && jvm_read_fresh(cache->jvm, e->code.begin, p, (uint32_t)n) && nmethod_is_there(cache, e, true))
+	if (p && jvm_read_fresh(cache->jvm, e->code.begin, p, (uint32_t)n) && nmethod_look(cache, e, true) > 0)
 		add_bytes(cache, *e, p, (uint32_t)n);
 	free(p);
 }

@@ -9,8 +9,8 @@ struct hotspot;
 
 /*
  * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned (blob, compile id).
- * Everything needed for naming is copied when the id is made, or after hotspot_forget_unused(), when it is needed, so
- * unloading does no harm. A struct code is immutable, but for its methods, and lives as long as the hotspot, or until it
+ * Everything needed for naming is copied when the id is made, so unloading does no harm; after hotspot_forget_unused(),
+ * when it is needed, and what is not needed before unloading has no name. A struct code is immutable, but for its methods, and lives as long as the hotspot, or until it
  * is forgotten (forget.h).
  */
 enum blob_kind {

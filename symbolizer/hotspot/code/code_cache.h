@@ -120,8 +120,8 @@ static inline bool in_code_cache(const struct code_cache *c, uint64_t pc)
 
 /* nmethod.c: sets the members for nmethods, of which a frame at pc is wanted. false: the nmethod changed meanwhile. */
 bool nmethod_copy(struct code_cache *c, const struct blob *b, uint64_t pc, struct code_entry *e);
-bool nmethod_is_there(const struct code_cache *c, const struct code_entry *e,
-		      bool dead); /* still in the code cache, and alive, unless it may be dead */
+/* 1: it is still in the code cache, and alive, unless it may be dead; 0: it is not; -EIO: that is unreadable. */
+int nmethod_look(const struct code_cache *c, const struct code_entry *e, bool dead);
 
 uint32_t gone_find(struct code_cache *c, uint64_t pc, bool there); /* gone.c; like hs_gone_fn */
 

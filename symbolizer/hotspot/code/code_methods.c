@@ -1,5 +1,6 @@
 #include "symbolizer/hotspot/code/code_methods.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
@@ -138,14 +139,20 @@ static void take_own(struct code_entry *e, uint32_t id)
 			e->code.methods[i] = id;
 }
 
-/* Nothing is left to read. */
-static void note_all_read(struct code_entry *e)
+/* Nothing is left to read; and nothing to keep after the last place that a scope may have. */
+static void note_all_read(const struct wanted *w)
 {
-	struct code *c = &e->code;
+	struct code_entry *e = w->e;
+	uint32_t n = 0;
 
+	for (uint32_t i = 0; i < e->code.n_methods; i++)
+		if (e->metadata[i] == e->method)
+			n = i + 1;
+	for (size_t i = 0; i < w->n; i++)
+		if (w->at[i] >= n)
+			n = w->at[i] + 1;
+	e->code.n_methods = n;
 	e->metadata = NULL;
-	while (c->n_methods && !c->methods[c->n_methods - 1])
-		c->n_methods--;
 }
 
 bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t pc)
@@ -165,25 +172,39 @@ bool code_methods_copy(struct code_cache *cache, struct code_entry *e, uint64_t 
 	take_own(e, ids[0]);
 	take(&w, ids + 1);
 	if (!later)
-		note_all_read(e);
+		note_all_read(&w);
 	return true;
 }
 
+static bool has_all(const struct wanted *w, const uint32_t *ids)
+{
+	size_t i = 0;
+
+	while (i < w->n && ids[i])
+		i++;
+	return i == w->n;
+}
+
+/* false: some are missing, for lack of memory or of room, or because the code cannot be read now. */
 static bool read_wanted(struct wanted *w)
 {
 	uint32_t known = w->cache->methods->methods.n, *ids CLEANUP(free_at_exit) = NULL;
+	int there;
 
 	if (!w->n)
 		return true;
 	if (copies_full(w->cache->codes.copies))
 		return false;
 	ids = intern(w);
-	if (!ids || !nmethod_is_there(w->cache, w->e, false)) {
-		methods_drop_since(w->cache->methods, known);
-		return false;
+	there = ids ? nmethod_look(w->cache, w->e, false) : -ENOMEM;
+	if (there > 0) {
+		take(w, ids);
+		return has_all(w, ids) || !copies_full(w->cache->codes.copies);
 	}
-	take(w, ids);
-	return true;
+	methods_drop_since(w->cache->methods, known);
+	if (there == 0) /* for good */
+		w->e->metadata = NULL;
+	return there == 0;
 }
 
 bool code_methods_read_at(struct code_cache *cache, uint32_t code_id, uint64_t pc)

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 
 #include "symbolizer/base/cleanup.h"
@@ -372,7 +373,7 @@ static bool scopes_fill(const struct nm *nm, uint64_t pc, struct code_entry *e)
 	return code_methods_copy(nm->cache, e, pc);
 }
 
-bool nmethod_is_there(const struct code_cache *cache, const struct code_entry *e, bool dead)
+int nmethod_look(const struct code_cache *cache, const struct code_entry *e, bool dead)
 {
 	uint8_t now[64 + BLOB_SPAN_MAX];
 	uint32_t skip = (uint32_t)cache->jvm->l.size.heap_block, n = cache->blob_span;
@@ -380,9 +381,10 @@ bool nmethod_is_there(const struct code_cache *cache, const struct code_entry *e
 
 	if (n > e->code.blob_size)
 		n = (uint32_t)e->code.blob_size;
-	if (!jvm_read_fresh(cache->jvm, e->code.blob - skip, now, skip + n) ||
-	    (!dead && blob_dead(cache->jvm, (struct bytes){now + skip, n})))
-		return false;
+	if (!jvm_read_fresh(cache->jvm, e->code.blob - skip, now, skip + n))
+		return -EIO;
+	if (!dead && blob_dead(cache->jvm, (struct bytes){now + skip, n}))
+		return 0;
 	return blob_identity(cache->jvm, (struct bytes){now, skip + n}, true, &method) == e->identity &&
 	       method == e->method;
 }
@@ -403,7 +405,7 @@ bool nmethod_copy(struct code_cache *cache, const struct blob *b, uint64_t pc, s
 			tables_fill(&nm, c);
 		}
 	}
-	ok = scopes_fill(&nm, pc, e) && nmethod_is_there(cache, e, nm.dead);
+	ok = scopes_fill(&nm, pc, e) && nmethod_look(cache, e, nm.dead) > 0;
 	if (!ok)
 		methods_drop_since(cache->methods, known);
 	free(nm.memory);

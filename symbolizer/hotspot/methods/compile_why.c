@@ -79,23 +79,24 @@ static void add_number(struct buf *b, uint64_t n)
 	}
 }
 
-/* Rounded down, since what is below a threshold must look like that. */
-static uint64_t one_digit(uint64_t n)
+/* Away from the threshold. */
+static uint64_t one_digit(uint64_t n, bool up)
 {
 	uint64_t unit = 1;
 
 	while (n / unit >= 10)
 		unit *= 10;
-	return n / unit * unit;
+	return (n / unit + (up && n % unit)) * unit;
 }
 
+/* full: the real number is higher. */
 static void add_of(struct buf *b, uint64_t n, bool full, bool about, uint64_t limit, const char *what)
 {
 	if (full)
 		buf_add_z(b, "over ");
 	else if (about && n >= 10)
 		buf_add_z(b, "about ");
-	add_number(b, about ? one_digit(n) : n);
+	add_number(b, about ? one_digit(n, limit && n >= limit && !full) : n);
 	if (limit) {
 		buf_add_z(b, " of ");
 		add_number(b, limit);

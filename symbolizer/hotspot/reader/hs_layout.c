@@ -229,7 +229,7 @@ static const struct row rows[] = {
 	OPT(cld_loader, "ClassLoaderData", "_class_loader", 8),
 	OPT(cld_hidden, "ClassLoaderData", "_has_class_mirror_holder", 1), /* 15+ */
 	OPT(cld_hidden, "ClassLoaderData", "_is_unsafe_anonymous", 1),
-	OPT(cld_hidden, "ClassLoaderData", "_is_anonymous", 1), /* up to 11 */
+	OPT(cld_hidden, "ClassLoaderData", "_is_anonymous", 1), /* 9 to 11 */
 	OPT(oop_klass, "oopDesc", "_metadata._klass", 8),
 	OPT(oop_narrow_klass, "oopDesc", "_metadata._compressed_klass", 4),
 	OPT(oop_narrow_klass, "oopDesc", "_compressed_klass", 4), /* 27+ */

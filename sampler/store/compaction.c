@@ -134,14 +134,9 @@ static int read_bucket(struct compaction *c, struct bucket_reader *ret, uint64_t
 	return r;
 }
 
-static int fetch(void *ctx, uint32_t first, struct buf *ret, struct err *err)
-{
-	return day_fetch_segment(ctx, DICT_NODES, first, DAY_NODE_SEGMENT_MAX, ret, err);
-}
-
 static int begin_renumbering(struct compaction *c)
 {
-	c->renumber = (struct renumber){.to = c->nodes, .fetch = fetch, .ctx = c->day, .max = ROWS_MAX};
+	c->renumber = (struct renumber){.to = c->nodes, .fetch = day_fetch_nodes, .ctx = c->day, .max = ROWS_MAX};
 	c->stacks = 0;
 	return renumber_segments(&c->renumber, c->plan.segments.v, c->plan.segments.n, c->plan.count);
 }

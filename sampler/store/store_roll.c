@@ -406,11 +406,6 @@ static int want_rows(struct rolling *ro, struct err *err)
 	return r;
 }
 
-static int fetch_nodes(void *ctx, uint32_t first, struct buf *ret, struct err *err)
-{
-	return day_fetch_segment(ctx, DICT_NODES, first, DAY_NODE_SEGMENT_MAX, ret, err);
-}
-
 static int announce_segments(struct rolling *ro, struct err *err)
 {
 	day_segments segments = {0};
@@ -444,7 +439,7 @@ static int reread(struct rolling *ro, struct err *err)
 	re->nodes = dictionary_new();
 	if (!re->nodes)
 		return err_set(err, -ENOMEM, "out of memory");
-	re->renumber = (struct renumber){.to = re->nodes, .fetch = fetch_nodes, .ctx = ro->from, .max = SIZE_MAX};
+	re->renumber = (struct renumber){.to = re->nodes, .fetch = day_fetch_nodes, .ctx = ro->from, .max = SIZE_MAX};
 	r = announce_segments(ro, err);
 	if (r == 0)
 		r = want_rows(ro, err);

@@ -66,6 +66,11 @@ int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, si
 	return r;
 }
 
+int day_fetch_nodes(void *day, uint32_t first, struct buf *ret, struct err *err)
+{
+	return day_fetch_segment(day, DICT_NODES, first, DAY_NODE_SEGMENT_MAX, ret, err);
+}
+
 static int fetch(void *ctx, enum dictionary_table t, uint32_t first, struct buf *ret, struct err *err)
 {
 	return day_fetch_segment(ctx, t, first, DAY_SEGMENT_MAX, ret, err);

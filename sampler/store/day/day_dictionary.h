@@ -22,6 +22,7 @@ int day_excerpt_begin(struct day *d, struct dictionary *to, struct excerpt *e, s
 /* Appends its plain bytes. -EBADMSG: it is not there, damaged, or has more than `max`. */
 int day_fetch_segment(struct day *d, enum dictionary_table t, uint32_t first, size_t max, struct buf *ret,
 		      struct err *err);
+int day_fetch_nodes(void *day, uint32_t first, struct buf *ret, struct err *err); /* a renumber_fetch_fn */
 /*
  * The first numbers of all segments of nodes; *ret_count: one more than the number of the last node. The last segment is unpacked,
  * which must not have more than `max` bytes. vec_done() in any case.

@@ -185,22 +185,19 @@ static bool name_read(struct jvm *jvm, struct blob *b)
 	return b->name[0] != 0;
 }
 
-/* Takes the HeapBlock and the header after it, as far as the block reaches. */
-static bool header_read(struct code_cache *cache, const struct block *block, struct blob *b)
+/* The HeapBlock and the header after it, as far as the block reaches. */
+static bool header_read(struct code_cache *cache, struct block *block, struct blob *b)
 {
 	uint64_t skip = cache->jvm->l.size.heap_block, n = skip + cache->blob_span;
 
 	if (n > block->size)
 		n = block->size;
-	if (n > sizeof(b->raw) || n <= skip)
+	if (n > sizeof(block->bytes) || n <= skip)
 		return false;
-	if (n <= block->n_bytes)
-		memcpy(b->raw, block->bytes, n);
-	else if (!jvm_read_fresh(cache->jvm, block->header, b->raw, (uint32_t)n))
+	if (n > block->n_bytes && !jvm_read_fresh(cache->jvm, block->header, block->bytes, (uint32_t)n))
 		return false;
 	b->addr = block->header + skip;
-	b->n_raw = (uint32_t)n;
-	b->header = (struct bytes){b->raw + skip, n - skip};
+	b->header = (struct bytes){block->bytes + skip, n - skip};
 	return true;
 }
 
@@ -233,7 +230,7 @@ static bool nmethod_plausible(const struct jvm *jvm, struct blob *b)
 	       b->entry_bci >= CODE_OSR_LEFT && b->entry_bci <= 65535;
 }
 
-bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret)
+bool blob_read(struct code_cache *cache, struct block *block, struct blob *ret)
 {
 	const struct hs_layout *l = &cache->jvm->l;
 	struct bytes h;
@@ -249,8 +246,8 @@ bool blob_read(struct code_cache *cache, const struct block *block, struct blob 
 	    ret->frame_size < -1 || ret->frame_size > 65536 || ret->frame_complete < -1 || !name_read(cache->jvm, ret))
 		return false;
 	ret->kind = blob_kind(cache, ret);
-	ret->identity = blob_identity(cache->jvm, (struct bytes){ret->raw, ret->n_raw}, ret->kind <= BLOB_MH_INTRINSIC,
-				      &ret->method);
+	ret->identity = blob_identity(cache->jvm, (struct bytes){block->bytes, l->size.heap_block + h.n},
+				      ret->kind <= BLOB_MH_INTRINSIC, &ret->method);
 	if (ret->identity == 0)
 		return false;
 	ret->compile_id = 0;

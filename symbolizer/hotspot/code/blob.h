@@ -34,12 +34,9 @@ struct blob {
 	/* nmethods only */
 	uint64_t method;
 	int32_t compile_id, entry_bci;
-	/* raw: as read, from the HeapBlock on; header: the part from the blob on */
-	struct bytes header;
-	uint32_t n_raw;
-	uint8_t raw[64 + BLOB_SPAN_MAX];
+	struct bytes header; /* in the block's bytes */
 };
-bool blob_read(struct code_cache *cache, const struct block *block, struct blob *ret);
+bool blob_read(struct code_cache *cache, struct block *block, struct blob *ret);
 bool blob_freeable(enum blob_kind kind);
 enum stub_role stub_role_of(enum blob_kind kind, const char *name); /* of a blob other than an nmethod */
 enum stub_role stub_role_of_native(const struct hs_method *m); /* of a native method's wrapper; NULL: unknown */

@@ -2,7 +2,6 @@
 
 #include "sampler/unwind/pc_cache.h"
 #include "sampler/unwind/walker.h"
-#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code.h"
 #include "symbolizer/native/modules/modmap.h"
 
@@ -32,11 +31,7 @@ static bool is_handler(const struct code *c, uint64_t pc)
  * as if the polling instruction had called it. */
 static bool has_record(const struct code *c, uint64_t pc)
 {
-	const int64_t off = (int64_t)(pc - c->begin);
-
-	const size_t after = first_above(c->records, c->n_records, pc_offset, off);
-
-	return after && c->records[after - 1].pc_offset == off;
+	return code_record_at(c, (int64_t)(pc - c->begin));
 }
 
 /* Whether a pc can be a return address. Cached; 0: unknown. */

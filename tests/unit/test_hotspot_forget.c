@@ -304,7 +304,7 @@ static void methods_of_code_that_is_gone_stay_unknown(void **state)
 	assert_null(inlined_at_16(w, next));
 }
 
-/* review1: the compiled method got another id before its place in the scopes was filled. */
+/* The compiled method got another id before its place in the scopes was filled. */
 static void root_keeps_its_id(void **state)
 {
 	struct world *w = *state;
@@ -327,7 +327,7 @@ static void root_keeps_its_id(void **state)
 	assert_int_equal(s[1].method_id, c->method_id);
 }
 
-/* review1: what a full budget did not let in is read later. */
+/* What a full budget did not let in is read later. */
 static void methods_come_after_a_full_budget(void **state)
 {
 	struct world *w = *state;

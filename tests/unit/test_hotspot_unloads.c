@@ -579,7 +579,7 @@ static void unloaded_meanwhile(void **state)
 	assert_true(known + 10 < w->reads);
 }
 
-/* review1: a class is unloaded, and another loaded to its addresses, between the reading of the counts and the copy of new code. */
+/* A class is unloaded, and another loaded to its addresses, between the reading of the counts and the copy of new code. */
 static void class_of_new_code(void **state)
 {
 	struct world *w = *state;

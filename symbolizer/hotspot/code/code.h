@@ -5,13 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolizer/base/sorted.h"
+
 struct hotspot;
 
 /*
  * Code blobs: the units of the code cache. hs_code_find() maps a pc to a *code id*, an interned (blob, compile id).
  * Everything needed for naming is copied when the id is made, so unloading does no harm; after hotspot_forget_unused(),
- * when it is needed, and what is not needed before unloading has no name. A struct code is immutable, but for its methods, and lives as long as the hotspot, or until it
- * is forgotten (forget.h).
+ * when it is needed, and what is not needed before unloading has no name. A struct code is immutable, but for its
+ * methods, and lives as long as the hotspot, or until it is forgotten (forget.h).
  */
 enum blob_kind {
 	BLOB_NMETHOD, /* compiled Java method */
@@ -149,6 +151,14 @@ enum stub_role hs_codelet_role(const struct hotspot *hs, uint64_t pc);
 
 /* HotSpot's name of the stub, codelet or blob that contains a pc of `code` ("jbyte_disjoint_arraycopy"). */
 const char *hs_stub_name(const struct hotspot *hs, const struct code *code, uint64_t pc_offset);
+
+/* The record at exactly this offset; NULL: there is none. */
+static inline const struct code_record *code_record_at(const struct code *c, int64_t offset)
+{
+	size_t after = first_above(c->records, c->n_records, pc_offset, offset);
+
+	return after && c->records[after - 1].pc_offset == offset ? &c->records[after - 1] : NULL;
+}
 
 /* Decodes the inlining chain at scope_offset, innermost first. Returns the count; 0: invalid. */
 size_t code_scopes_at(const struct code *c, int major, int32_t scope_offset, struct code_scope *ret, size_t max);

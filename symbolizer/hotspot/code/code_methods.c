@@ -5,7 +5,6 @@
 
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
-#include "symbolizer/base/sorted.h"
 #include "symbolizer/hotspot/code/code_cache.h"
 #include "symbolizer/hotspot/code/scopes.h"
 #include "symbolizer/hotspot/reader/hotspot_parts.h"
@@ -47,13 +46,9 @@ static bool is_listed(const struct wanted *w, uint32_t place)
 /* The methods of one frame, of which no more than CODE_MAX_SCOPES have names; there are none if no call returns to pc. */
 static void want_frame(struct wanted *w, uint64_t pc)
 {
-	const struct code *c = &w->e->code;
-	uint32_t after = (uint32_t)first_above(c->records, c->n_records, pc_offset, (int64_t)(pc - c->begin));
-	struct scope s = {0};
+	const struct code_record *r = code_record_at(&w->e->code, (int64_t)(pc - w->e->code.begin));
+	struct scope s = {.sender = r ? r->scope_offset : 0};
 
-	if (!after || c->begin + (uint64_t)c->records[after - 1].pc_offset != pc)
-		return;
-	s.sender = c->records[after - 1].scope_offset;
 	for (int i = 0; i < CODE_MAX_SCOPES && s.sender && w->n < w->max && scope_at(w, s.sender, &s); i++)
 		if (s.method_index && has_place(w, s.method_index - 1) && !is_listed(w, s.method_index - 1))
 			w->at[w->n++] = s.method_index - 1;

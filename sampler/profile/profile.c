@@ -37,29 +37,6 @@ static bool add_limit_stack(struct profile *p)
 	return stack_table_add(&p->stacks, &k, stack_keys_hash(&p->stacks, &k)) == LIMIT_STACK;
 }
 
-struct profile *profile_new(struct profile_options o)
-{
-	struct profile *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
-	p->o = o;
-	if (!o.depth)
-		p->o.depth = PROFILE_DEPTH;
-	if (!o.max_bytes)
-		p->o.max_bytes = PROFILE_MAX_BYTES;
-	p->slice_limit = o.max_sliced ? o.max_sliced : DEFAULT_SLICED;
-	if (p->slice_limit > p->o.max_bytes / SLICED_SHARE)
-		p->slice_limit = p->o.max_bytes / SLICED_SHARE;
-	p->spill.stack = LIMIT_STACK;
-	p->stacks.seed = hash_secret();
-	if (!add_limit_stack(p)) {
-		profile_free(p);
-		return NULL;
-	}
-	return p;
-}
-
 static size_t profile_bytes(const struct profile *p)
 {
 	return sizeof(*p) + stack_table_bytes(&p->stacks) + sample_table_bytes(&p->samples) +
@@ -80,6 +57,30 @@ static bool fits(const struct profile *p, uint64_t bytes)
 	const struct profile_memory *m = p->o.shared;
 
 	return bytes <= p->o.max_bytes && (!m || m->bytes - p->shared + bytes <= m->max_bytes);
+}
+
+struct profile *profile_new(struct profile_options o)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->o = o;
+	if (!o.depth)
+		p->o.depth = PROFILE_DEPTH;
+	if (!o.max_bytes)
+		p->o.max_bytes = PROFILE_MAX_BYTES;
+	p->slice_limit = o.max_sliced ? o.max_sliced : DEFAULT_SLICED;
+	if (p->slice_limit > p->o.max_bytes / SLICED_SHARE)
+		p->slice_limit = p->o.max_bytes / SLICED_SHARE;
+	p->spill.stack = LIMIT_STACK;
+	p->stacks.seed = hash_secret();
+	if (!add_limit_stack(p)) {
+		profile_free(p);
+		return NULL;
+	}
+	share(p, profile_bytes(p));
+	return p;
 }
 
 void profile_free(struct profile *p)

@@ -21,7 +21,7 @@ struct profile;
 enum { PROFILE_DEPTH = 2048 };
 #define PROFILE_MAX_BYTES (UINT64_C(512) << 20)
 
-/* Memory shared by several profiles. Used by one thread. */
+/* Memory shared by several profiles. What an empty one takes (some 30 KB) is counted, but never refused. Used by one thread. */
 struct profile_memory {
 	uint64_t max_bytes, bytes;
 };

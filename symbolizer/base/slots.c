@@ -5,16 +5,30 @@
 
 #include "symbolizer/base/hash.h"
 
-enum { FIRST_CAP = 64 };
+enum {
+	FIRST_CAP = 64,
+	LARGE_CAP = 4096, /* from here on, it grows by a quarter: half of a large index would be empty, but in memory */
+};
+
+/* Where a slot belongs, by the upper half of its hash, and the one after it. */
+static uint32_t home(uint32_t tag, uint32_t cap)
+{
+	return (uint32_t)((uint64_t)tag * cap >> 32);
+}
+
+static uint32_t after(uint32_t i, uint32_t cap)
+{
+	return i + 1 < cap ? i + 1 : 0;
+}
 
 uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx, const void *wanted)
 {
-	uint32_t tag = hash >> 32, i = tag;
+	uint32_t tag = hash >> 32;
 
 	if (!s->cap)
 		return SLOTS_NONE;
-	for (;; i++) {
-		uint64_t slot = s->v[i & (s->cap - 1)];
+	for (uint32_t i = home(tag, s->cap);; i = after(i, s->cap)) {
+		uint64_t slot = s->v[i];
 		uint32_t position = (uint32_t)slot - 1;
 
 		if (!slot)
@@ -26,11 +40,11 @@ uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal,
 
 static void put(uint64_t *v, uint32_t cap, uint64_t slot)
 {
-	uint32_t i = slot >> 32;
+	uint32_t i = home(slot >> 32, cap);
 
-	while (v[i & (cap - 1)])
-		i++;
-	v[i & (cap - 1)] = slot;
+	while (v[i])
+		i = after(i, cap);
+	v[i] = slot;
 }
 
 /* At most two thirds full, so that probe sequences are short and a free slot always ends them. */
@@ -39,12 +53,19 @@ static uint32_t limit(const struct slots *s)
 	return s->cap / 3 * 2;
 }
 
-static bool grow(struct slots *s)
+/* 0: it cannot grow any more. */
+static uint32_t next_cap(uint32_t cap)
 {
-	uint32_t cap = s->cap ? s->cap * 2 : FIRST_CAP;
-	uint64_t *v;
+	uint32_t more = cap < LARGE_CAP ? cap : cap / 4;
 
-	if (!cap || !(v = calloc(cap, sizeof(*v))))
+	return !cap ? FIRST_CAP : more <= UINT32_MAX - cap ? cap + more : 0;
+}
+
+static bool resize(struct slots *s, uint32_t cap)
+{
+	uint64_t *v = cap ? calloc(cap, sizeof(*v)) : NULL;
+
+	if (!v)
 		return false;
 	for (uint32_t i = 0; i < s->cap; i++)
 		if (s->v[i])
@@ -55,9 +76,18 @@ static bool grow(struct slots *s)
 	return true;
 }
 
+bool slots_reserve(struct slots *s, uint32_t n)
+{
+	struct slots larger = *s;
+
+	while (limit(&larger) < n && (larger.cap = next_cap(larger.cap)))
+		;
+	return larger.cap == s->cap || resize(s, larger.cap);
+}
+
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 {
-	if (position == SLOTS_NONE || (s->n >= limit(s) && !grow(s)))
+	if (position == SLOTS_NONE || (s->n >= limit(s) && !resize(s, next_cap(s->cap))))
 		return false;
 	put(s->v, s->cap, hash >> 32 << 32 | (position + 1));
 	s->n++;
@@ -66,9 +96,9 @@ bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 
 size_t slots_growth(const struct slots *s, uint32_t n)
 {
-	size_t cap = s->cap ? s->cap : FIRST_CAP;
+	bool grows = !s->cap || limit(s) - s->n < n;
 
-	return limit(s) - s->n >= n && s->cap ? 0 : cap * sizeof(*s->v);
+	return grows ? (size_t)(next_cap(s->cap) - s->cap) * sizeof(*s->v) : 0;
 }
 
 size_t slots_bytes(const struct slots *s)

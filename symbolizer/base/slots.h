@@ -14,7 +14,7 @@
  */
 struct slots {
 	uint64_t *v; /* hash << 32 | position + 1; 0: free */
-	uint32_t cap, n; /* cap: 0 or a power of two */
+	uint32_t cap, n;
 };
 
 enum { SLOTS_NONE = UINT32_MAX };
@@ -38,6 +38,8 @@ bool slots_add(struct slots *s, uint64_t hash, uint32_t position);
 		added_;                                                                                                \
 	})
 
+/* Makes room for n positions in all. false: out of memory. */
+bool slots_reserve(struct slots *s, uint32_t n);
 /* The bytes by which adding n positions grows the index, if it grows at most once. */
 size_t slots_growth(const struct slots *s, uint32_t n);
 size_t slots_bytes(const struct slots *s);

@@ -3,21 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	FIRST_CAP = 64,
+	LARGE_CAP = 4096, /* from here on, it grows by a quarter: half of a large map would be empty, but in memory */
+};
+
 static void slot_put(struct u64map *m, uint64_t key, uint32_t value)
 {
-	size_t i = hash_u64(key ^ m->seed);
+	size_t i = u64map_home_(m, key);
 
-	while (m->slots[i & (m->cap - 1)].key && m->slots[i & (m->cap - 1)].key != key)
-		i++;
-	m->n += m->slots[i & (m->cap - 1)].key == 0;
-	m->slots[i & (m->cap - 1)] = (struct u64map_slot){key, value};
+	while (m->slots[i].key && m->slots[i].key != key)
+		i = u64map_after_(m, i);
+	m->n += m->slots[i].key == 0;
+	m->slots[i] = (struct u64map_slot){key, value};
 }
 
 static bool map_grow(struct u64map *m)
 {
 	struct u64map old = *m;
 
-	m->cap = old.cap ? old.cap * 2 : 64;
+	m->cap = !old.cap ? FIRST_CAP : old.cap < LARGE_CAP ? old.cap * 2 : old.cap + old.cap / 4;
 	m->seed = hash_secret();
 	m->slots = calloc(m->cap, sizeof(*m->slots));
 	if (!m->slots) {
@@ -40,25 +45,28 @@ bool u64map_put(struct u64map *m, uint64_t key, uint32_t value)
 	return true;
 }
 
+static size_t distance(const struct u64map *m, size_t from, size_t to)
+{
+	return to >= from ? to - from : to + m->cap - from;
+}
+
 /* Closes the gap, so that removed keys leave no markers that pile up. */
 void u64map_remove(struct u64map *m, uint64_t key)
 {
-	size_t mask = m->cap - 1, hole, i;
+	size_t hole, i;
 
 	if (m->cap == 0 || key == 0)
 		return;
-	hole = hash_u64(key ^ m->seed) & mask;
+	hole = u64map_home_(m, key);
 	while (m->slots[hole].key != key) {
 		if (m->slots[hole].key == 0)
 			return;
-		hole = (hole + 1) & mask;
+		hole = u64map_after_(m, hole);
 	}
 	m->n--;
-	for (i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
-		size_t home = hash_u64(m->slots[i].key ^ m->seed) & mask;
-
+	for (i = u64map_after_(m, hole); m->slots[i].key; i = u64map_after_(m, i)) {
 		/* It may move into the hole only if its home slot is not after the hole. */
-		if (((i - home) & mask) < ((i - hole) & mask))
+		if (distance(m, u64map_home_(m, m->slots[i].key), i) < distance(m, hole, i))
 			continue;
 		m->slots[hole] = m->slots[i];
 		hole = i;

@@ -16,7 +16,7 @@ struct u64map {
 		uint64_t key;
 		uint32_t value;
 	} __attribute__((packed, aligned(4))) * slots; /* otherwise, a quarter would be padding */
-	size_t cap, n; /* cap: 0 or a power of two */
+	size_t cap, n;
 	uint64_t seed; /* a copy of hash_secret() */
 };
 
@@ -25,13 +25,24 @@ void u64map_remove(struct u64map *m, uint64_t key);
 void u64map_clear(struct u64map *m); /* keeps the memory */
 void u64map_done(struct u64map *m);
 
+/* Where a key belongs, and the slot after that. */
+static inline size_t u64map_home_(const struct u64map *m, uint64_t key)
+{
+	return (size_t)((unsigned __int128)hash_u64(key ^ m->seed) * m->cap >> 64);
+}
+
+static inline size_t u64map_after_(const struct u64map *m, size_t i)
+{
+	return i + 1 < m->cap ? i + 1 : 0;
+}
+
 /* 0: not there. */
 static inline uint32_t u64map_get(const struct u64map *m, uint64_t key)
 {
 	if (m->cap == 0)
 		return 0;
-	for (size_t i = hash_u64(key ^ m->seed);; i++) {
-		const struct u64map_slot *s = &m->slots[i & (m->cap - 1)];
+	for (size_t i = u64map_home_(m, key);; i = u64map_after_(m, i)) {
+		const struct u64map_slot *s = &m->slots[i];
 
 		if (s->key == key)
 			return s->value;

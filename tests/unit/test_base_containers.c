@@ -333,18 +333,43 @@ static void test_slots(void **state)
 	assert_int_equal(slots_bytes(&s), 0);
 }
 
-static void test_u64map(void **state)
+/* A large index grows by a quarter, as slots_growth() tells, and not at all if there was room made for all. */
+static void test_slots_growth(void **state)
 {
-	struct u64map m = {0};
-	uint32_t want[512] = {0};
-	uint64_t seed = 7;
+	enum { N = 200000 };
+	struct slots s = {0}, whole = {0};
+	size_t bytes;
 
 	(void)state;
-	for (int i = 0; i < 20000; i++) {
+	assert_true(slots_reserve(&whole, N));
+	bytes = slots_bytes(&whole);
+	assert_in_range(bytes, N * sizeof(*s.v), N * 2 * sizeof(*s.v));
+	for (uint32_t i = 0; i < N; i++) {
+		size_t before = slots_bytes(&s), growth = slots_growth(&s, 1);
+
+		assert_true(slots_add(&s, hash_u64(i), i) && slots_add(&whole, hash_u64(i), i));
+		assert_int_equal(slots_bytes(&s), before + growth);
+		assert_true(i < 4096 || growth <= before / 4);
+	}
+	assert_int_equal(slots_bytes(&whole), bytes);
+	assert_int_equal(slots_bytes(&s), bytes);
+	assert_true(slots_reserve(&s, N / 2));
+	assert_int_equal(slots_bytes(&s), bytes);
+	slots_done(&s);
+	slots_done(&whole);
+}
+
+/* Puts and removes keys up to n. */
+static void change_u64map(uint32_t n, uint32_t *want)
+{
+	struct u64map m = {0};
+	uint64_t seed = 7;
+
+	for (uint32_t i = 0; i < 40 * n; i++) {
 		uint64_t k;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		k = seed >> 33 & 511;
+		k = (seed >> 33) % n;
 		if (seed >> 60 & 1) {
 			u64map_remove(&m, k + 1);
 			want[k] = 0;
@@ -353,10 +378,20 @@ static void test_u64map(void **state)
 			want[k] = (uint32_t)i + 1;
 		}
 	}
-	for (uint64_t k = 0; k < 512; k++)
+	for (uint64_t k = 0; k < n; k++)
 		assert_int_equal(u64map_get(&m, k + 1), want[k]);
 	assert_false(u64map_put(&m, 0, 1));
 	u64map_done(&m);
+}
+
+static void test_u64map(void **state)
+{
+	enum { SMALL = 512, LARGE = 20000 };
+	static uint32_t small[SMALL], large[LARGE];
+
+	(void)state;
+	change_u64map(SMALL, small);
+	change_u64map(LARGE, large);
 }
 
 struct sorted_element {
@@ -437,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_first_above),
 		cmocka_unit_test(test_set_reach),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_slots_growth),
 		cmocka_unit_test(test_u64map),
 		cmocka_unit_test(test_address_sort),
 		cmocka_unit_test(test_clock),

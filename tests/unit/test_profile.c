@@ -301,12 +301,13 @@ static void what_several_may_take_is_limited_too(void **state)
 	struct profile *first = profile_new(o), *other = profile_new(o);
 	struct frame_key frame = {.kind = FRAME_COMPILED};
 	struct walk w = {.frames = &frame, .n = 1, .end = WALK_ROOT};
-	uint64_t taken;
+	uint64_t empty = memory.bytes / 2, taken;
 
 	(void)state;
 	for (frame.id = 0; frame.id < STACKS; frame.id++)
 		profile_add(first, 1, 1, THREAD_RUNNING, &w, 1);
 	taken = memory.bytes;
+	assert_in_range(empty, 1, MAX / 16);
 	assert_in_range(taken, MAX / 2, MAX);
 	assert_true(profile_totals(first).storage_limit > 0);
 	for (frame.id = 0; frame.id < STACKS; frame.id++)

@@ -10,6 +10,7 @@
 #include "sampler/store/stacks/bucket.h"
 #include "sampler/store/stacks/dictionary.h"
 #include "sampler/store/stacks/recent.h"
+#include "sampler/store/stacks/recurring.h"
 #include "sampler/store/stacks/renumber.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/cleanup.h"
@@ -17,7 +18,7 @@
 #include "symbolizer/base/hash.h"
 
 enum {
-	NODES_MAX = 1 << 16, /* that are remembered; twice as many at most (recent.h); or as many as there are stacks */
+	NODES_MAX = 1 << 16, /* that are remembered (recurring.h); or as many as there are stacks */
 	NOTES_MAX = 1 << 16,
 	/* A note is remembered for one to two of these after its target had samples: most targets of a busy day have ended. */
 	NOTES_S = 600,
@@ -36,9 +37,8 @@ struct numbers {
 struct rolled {
 	uint64_t to; /* the other file's `opening` */
 	struct numbers numbers;
-	struct recent nodes; /* see node_key() */
+	struct recurring nodes; /* see node_key() */
 	struct recent notes; /* hashes of those that the other file has; 1 */
-	int64_t nodes_age, notes_age; /* in the finer step's remembered_s, and in NOTES_S; 0: not yet */
 };
 
 /* Nodes that the writer of a file has forgotten. */
@@ -86,7 +86,7 @@ static void rolled_free(struct rolled *r)
 	if (!r)
 		return;
 	numbers_done(&r->numbers);
-	recent_done(&r->nodes);
+	recurring_done(&r->nodes);
 	recent_done(&r->notes);
 	free(r);
 }
@@ -99,28 +99,13 @@ static void rolling_done(struct rolling *ro)
 	bucket_done(&ro->sum);
 }
 
-static void forget_before(struct recent *r, int64_t now, int64_t *age)
+/* Is it up to this step to remember the nodes of stacks, as the other file does not? */
+static bool remembers_stacks(const struct day *from, const struct day *to)
 {
-	if (now <= *age)
-		return;
-	if (*age)
-		recent_age(r);
-	*age = now;
+	return !to->dict->remembers && day_steps[from->id.step].remembered_s;
 }
 
-/* If the other file does not remember stacks, they are the nodes of `from` as long as this one does. */
-static void forget_old(struct rolled *r, const struct day *from, const struct day *to, int64_t at)
-{
-	uint32_t remembered_s = day_steps[from->id.step].remembered_s;
-	bool all = !to->dict->stacks.max && remembered_s;
-
-	r->nodes.max = all ? DICT_STACKS_MAX : NODES_MAX;
-	if (all)
-		forget_before(&r->nodes, at / remembered_s, &r->nodes_age);
-	forget_before(&r->notes, at / NOTES_S, &r->notes_age);
-}
-
-static struct rolled *known_of(struct day *from, const struct day *to, int64_t at)
+static struct rolled *known_of(struct day *from, const struct day *to)
 {
 	struct rolled *r = from->rolled;
 
@@ -133,7 +118,7 @@ static struct rolled *known_of(struct day *from, const struct day *to, int64_t a
 		r->to = to->opening;
 		r->notes.max = NOTES_MAX;
 	}
-	forget_old(r, from, to, at);
+	recurring_limit(&r->nodes, remembers_stacks(from, to) ? DICT_STACKS_MAX : NODES_MAX);
 	return numbers_room(&r->numbers, from->dict) ? r : NULL;
 }
 
@@ -177,12 +162,12 @@ static uint64_t node_key(const struct rolling *ro, uint32_t node, bool of_target
 /* UINT32_MAX: out of memory. -ESTALE: it has to be read from the file first. */
 static int translate_node(struct rolling *ro, uint32_t node, uint32_t *ret)
 {
-	struct recent *known = &ro->known->nodes;
+	struct recurring *known = &ro->known->nodes;
 	uint64_t refused = ro->to->dict->refused;
 
-	*ret = node ? recent_use(known, node_key(ro, node, false)) : 0;
+	*ret = node ? recurring_use(known, node_key(ro, node, false)) : 0;
 	if (!*ret && node)
-		*ret = recent_use(known, node_key(ro, node, true));
+		*ret = recurring_use(known, node_key(ro, node, true));
 	if (*ret || !node)
 		return 0;
 	if (dictionary_has_node(ro->from->dict, node))
@@ -192,7 +177,7 @@ static int translate_node(struct rolling *ro, uint32_t node, uint32_t *ret)
 	else
 		return -ESTALE;
 	if (*ret && *ret != UINT32_MAX)
-		recent_put(known, node_key(ro, node, ro->to->dict->refused != refused), *ret);
+		recurring_put(known, node_key(ro, node, ro->to->dict->refused != refused), *ret);
 	return 0;
 }
 
@@ -449,18 +434,30 @@ static int reread(struct rolling *ro, struct err *err)
 	return r < 0 ? r : check_frames(ro, err);
 }
 
+/* Once the step before that time is added up: what is not needed for the next one. */
+static void forget_old(struct rolling *ro, int64_t at)
+{
+	uint32_t remembered_s = day_steps[ro->from->id.step].remembered_s;
+
+	recurring_period(&ro->known->nodes, at / day_steps[ro->to->id.step].recurs_s,
+			 remembers_stacks(ro->from, ro->to) ? at / remembered_s : 0);
+	recent_period(&ro->known->notes, at / NOTES_S);
+	day_period(ro->to, at);
+}
+
 int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
 {
 	CLEANUP(rolling_done) struct rolling ro = {.from = from, .to = to, .at = at};
 	int r;
 
-	ro.known = known_of(from, to, at);
+	ro.known = known_of(from, to);
 	ro.path = malloc(DICT_DEPTH_MAX * sizeof(*ro.path));
 	if (!ro.known || !ro.path)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = add_rows(&ro, err);
-	if (r != -ESTALE)
-		return r;
-	r = reread(&ro, err);
-	return r < 0 ? r : add_rows(&ro, err);
+	if (r == -ESTALE && (r = reread(&ro, err)) == 0)
+		r = add_rows(&ro, err);
+	if (r == 0)
+		forget_old(&ro, at + day_steps[to->id.step].seconds);
+	return r;
 }

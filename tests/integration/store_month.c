@@ -174,8 +174,9 @@ static void fill_day(const char *dir, struct day_id id, struct program *programs
 		add_step(d, programs, targets, at, each);
 		if (day_commit(d, &err) < 0)
 			die("the end of a step", &err);
-		if (!day_steps[id.step].remembered_s && (at + step) % day_steps[0].remembered_s == 0)
-			dictionary_age(d->dict);
+		if (!day_steps[id.step].remembered_s)
+			dictionary_period(d->dict, (int64_t)(at + step) / day_steps[id.step].recurs_s,
+					  (int64_t)(at + step) / day_steps[0].remembered_s);
 	}
 	day_close(d);
 	if (id.step && end < until)

@@ -393,6 +393,7 @@ static void stacks_keep_their_nodes_for_a_while(void **state)
 
 	(void)state;
 	dictionary_remember(d);
+	dictionary_period(d, 1, 1);
 	assert_int_equal(dictionary_stack(d, stack, 0), 0);
 	node = dictionary_stack(d, stack, 3);
 	assert_int_equal(dictionary_row(d, DICT_NODES, node)[2], 3);
@@ -401,11 +402,18 @@ static void stacks_keep_their_nodes_for_a_while(void **state)
 	forget_nodes(d);
 	assert_false(dictionary_has_node(d, node));
 	assert_int_equal(dictionary_stack(d, stack, 3), node);
-	dictionary_age(d);
+	dictionary_period(d, 2, 1);
 	assert_int_equal(dictionary_stack(d, stack, 3), node);
-	dictionary_age(d);
+	dictionary_period(d, 100, 2);
+	assert_int_equal(dictionary_stack(d, stack, 3), node);
+	dictionary_period(d, 100, 3);
 	next = dictionary_stack(d, stack, 3);
 	assert_true(next > node && dictionary_has_node(d, next));
+	assert_int_equal(dictionary_stack(d, stack, 3), next);
+	forget_nodes(d);
+	dictionary_period(d, 101, 3);
+	dictionary_period(d, 102, 3);
+	assert_true(dictionary_stack(d, stack, 3) > next);
 	node = dictionary_stack(plain, stack, 3);
 	forget_nodes(plain);
 	assert_int_not_equal(dictionary_stack(plain, stack, 3), node);
@@ -453,6 +461,36 @@ static void what_is_remembered_is_bounded(void **state)
 	assert_int_equal(recent_get(&r, 100000 - 2000), 0);
 	assert_true(recent_bytes(&r) <= 2 * 2048 * sizeof(struct u64map_slot));
 	recent_done(&r);
+}
+
+/* Each period has 1000 new ones, and one that all have. */
+static void what_recurs_is_remembered_for_longer(void **state)
+{
+	enum { NEW = 1000, ALWAYS = 1 };
+	struct recurring r = {0};
+	uint32_t key = 100;
+
+	(void)state;
+	recurring_limit(&r, 100 * NEW);
+	for (int64_t period = 1; period <= 100; period++) {
+		recurring_period(&r, period, 1);
+		assert_int_equal(recurring_use(&r, ALWAYS), period == 1 ? 0 : 7);
+		if (period == 1)
+			recurring_put(&r, ALWAYS, 7);
+		for (int i = 0; i < NEW; i++)
+			recurring_put(&r, key++, 8);
+		assert_int_equal(recurring_get(&r, key - 1), 8); /* in the same period, so it does not recur */
+		assert_int_equal(recurring_get(&r, key - 2 * NEW - 1), 0);
+		assert_true(recurring_bytes(&r) <= (2 * 2048 + 64) * sizeof(struct u64map_slot));
+	}
+	recurring_period(&r, 1000, 1);
+	recurring_period(&r, 1001, 1);
+	assert_int_equal(recurring_get(&r, key - 1), 0);
+	assert_int_equal(recurring_get(&r, ALWAYS), 7);
+	recurring_period(&r, 1001, 2);
+	recurring_period(&r, 1001, 3);
+	assert_int_equal(recurring_get(&r, ALWAYS), 0);
+	recurring_done(&r);
 }
 
 /* A writer that begins has none of a file's nodes in memory, and numbers its own on from these. */
@@ -567,20 +605,28 @@ static void stacks_are_remembered_for_a_time(void **state)
 {
 	static const struct {
 		int64_t at;
-		size_t young, old;
-	} steps[] = {{0, 1, 0}, {10, 2, 0}, {7200, 0, 3}, {7100, 1, 3}, {7210, 2, 3}, {14400, 0, 3}};
+		uint64_t stack;
+		size_t once[2], lasting[2]; /* young and old ones, afterwards */
+	} steps[] = {
+		{0, 0, {1, 0}, {0, 0}},   {10, 1, {2, 0}, {0, 0}},   {20, 0, {2, 0}, {0, 0}},
+		{300, 2, {1, 2}, {0, 0}}, {290, 3, {2, 2}, {0, 0}},  {310, 0, {2, 2}, {1, 0}},
+		{600, 4, {1, 2}, {1, 0}}, {7200, 0, {0, 1}, {0, 1}}, {14400, 0, {1, 0}, {0, 0}},
+	};
 	struct store_target t = store_test_target(1);
 	struct day *d = open_day(0);
+	const struct recurring *stacks = &d->dict->stacks;
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		struct named_profile *np = store_test_profile(MIDNIGHT + (uint64_t)steps[i].at, i, 1);
+		struct named_profile *np = store_test_profile(MIDNIGHT + (uint64_t)steps[i].at, steps[i].stack, 1);
 
 		assert_int_equal(day_begin(d, NULL), 0);
 		assert_int_equal(day_add_profile(d, &t, MIDNIGHT + steps[i].at, np, &(bool){false}, NULL), 0);
 		assert_int_equal(day_commit(d, NULL), 0);
-		assert_int_equal(d->dict->stacks.young.n, steps[i].young);
-		assert_int_equal(d->dict->stacks.old.n, steps[i].old);
+		assert_int_equal(stacks->once.young.n, steps[i].once[0]);
+		assert_int_equal(stacks->once.old.n, steps[i].once[1]);
+		assert_int_equal(stacks->lasting.young.n, steps[i].lasting[0]);
+		assert_int_equal(stacks->lasting.old.n, steps[i].lasting[1]);
 		named_profile_free(np);
 	}
 	day_close(d);
@@ -609,7 +655,7 @@ static void adding_up_remembers_stacks(void **state)
 		nodes = dictionary_count(to->dict, DICT_NODES);
 		named_profile_free(np);
 	}
-	assert_int_equal(recent_bytes(&to->dict->stacks), 0);
+	assert_int_equal(recurring_bytes(&to->dict->stacks), 0);
 	day_close(to);
 	day_close(from);
 }
@@ -627,6 +673,7 @@ int main(void)
 		cmocka_unit_test(stacks_keep_their_nodes_for_a_while),
 		cmocka_unit_test(what_stacks_have_in_common_is_kept),
 		cmocka_unit_test(what_is_remembered_is_bounded),
+		cmocka_unit_test(what_recurs_is_remembered_for_longer),
 		cmocka_unit_test_setup_teardown(a_writer_goes_on_where_another_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(numbers_of_another_file_are_not_used, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_short_range_is_read_from_what_there_is, set_up, tear_down),

@@ -29,9 +29,9 @@ enum { DAY_APPLICATION_ID = 1246978413, DAY_VERSION = 1 };
 enum { HOUR_S = 3600 };
 
 const struct day_step day_steps[STORE_STEPS] = {
-	{"10s", STORE_STEP_S, 2 * HOUR_S, 128 << 10},
-	{"1m", 60, 0, 64 << 10},
-	{"10m", 600, DAY_S, 32 << 10},
+	{"10s", STORE_STEP_S, 300, 2 * HOUR_S, 128 << 10},
+	{"1m", 60, 300, 0, 64 << 10},
+	{"10m", 600, 600, DAY_S, 32 << 10},
 };
 
 /* The sum of a target's buckets, once the day is over (compaction.h). */

@@ -29,7 +29,12 @@ struct day_step {
 	const char *name; /* "10s" */
 	uint32_t seconds; /* a multiple of the previous one; divides a day */
 	/*
-	 * A stack keeps its node for one to two of these. Each new node takes room, but old ones are all over the file, and
+	 * A stack that has samples in two successive ones of these recurs, and keeps its node; another's is forgotten after the
+	 * second. In the file that adds the finer step up, it is that step's, or this one.
+	 */
+	uint32_t recurs_s;
+	/*
+	 * A stack that recurs keeps its node for one to two of these. Each new node takes room, but old ones are all over the file, and
 	 * a page of an hour has to read all that its stacks' nodes are among. 0: what adds up the finer step remembers them,
 	 * for as long as that step's file does (store_roll.c).
 	 */
@@ -99,8 +104,6 @@ struct day {
 	struct day_names *names; /* how they are shared out; NULL: nothing was added yet */
 	struct rolled *rolled; /* of a writer, numbers in the file of the wider step (store_roll.h); NULL: none yet */
 	void (*rolled_free)(struct rolled *r);
-	int64_t last_at,
-		age; /* of a writer: the latest bucket, and its time in day_steps[].remembered_s when it was committed */
 	uint64_t opening; /* tells apart what was opened one after the other */
 };
 
@@ -164,6 +167,8 @@ int day_put_total(struct day *d, int64_t target, int64_t event, const struct day
 int day_shrink(struct day *d, unsigned n, struct err *err);
 /* Copies the log to the file, and empties it. 1: not now, since a reader needs it. */
 int day_cut(struct day *d, struct err *err);
+/* Of a writer: what is added from now on begins at this time. Stacks are remembered accordingly (day_steps[]). */
+void day_period(struct day *d, int64_t at);
 /* Replaces the bucket of (at, target, event). */
 int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, struct bucket *b, struct err *err);
 

@@ -135,6 +135,7 @@ int day_add_profile(struct day *d, const struct store_target *t, int64_t at, con
 
 	if (r < 0)
 		return r;
+	day_period(d, at);
 	r = day_names_begin(d, target, err);
 	if (r < 0)
 		return r;

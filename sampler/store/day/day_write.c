@@ -59,16 +59,12 @@ static int save_all(struct day *d, struct err *err)
 	return r;
 }
 
-static void age(struct day *d)
+void day_period(struct day *d, int64_t at)
 {
-	uint32_t remembered_s = day_steps[d->id.step].remembered_s;
-	int64_t age = remembered_s ? d->last_at / remembered_s : 0;
+	const struct day_step *step = &day_steps[d->id.step];
 
-	if (age <= d->age)
-		return;
-	if (d->age)
-		dictionary_age(d->dict);
-	d->age = age;
+	if (step->remembered_s)
+		dictionary_period(d->dict, at / step->recurs_s, at / step->remembered_s);
 }
 
 int day_commit(struct day *d, struct err *err)
@@ -79,10 +75,8 @@ int day_commit(struct day *d, struct err *err)
 		r = day_run(d, "commit", err);
 	if (r == 0)
 		d->begun = false;
-	if (r == 0 && d->dict) {
+	if (r == 0 && d->dict)
 		dictionary_forget(d->dict);
-		age(d);
-	}
 	pack_rest(d->pack);
 	return r;
 }
@@ -207,7 +201,6 @@ int day_put_bucket(struct day *d, int64_t at, int64_t target, int64_t event, str
 {
 	int r = delete_totals(d, err);
 
-	d->last_at = at;
 	return r < 0 ? r :
 		       write_bucket(d, day_statement(d, DAY_PUT_BUCKET, (int64_t[]){at, target, event}, 3), 4, b, err);
 }

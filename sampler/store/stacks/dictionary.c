@@ -155,7 +155,7 @@ void dictionary_free(struct dictionary *d)
 	strtab_free(d->strings);
 	free(d->depths);
 	free(d->kept);
-	recent_done(&d->stacks);
+	recurring_done(&d->stacks);
 	for (int t = 0; t < DICT_TABLES; t++) {
 		free(d->rows[t].v);
 		slots_done(&d->rows[t].index);
@@ -174,7 +174,7 @@ size_t dictionary_bytes(const struct dictionary *d)
 {
 	size_t n = strtab_bytes(d->strings) + d->rows[DICT_NODES].cap * sizeof(*d->depths);
 
-	n += recent_bytes(&d->stacks) + (d->kept ? d->n_kept * sizeof(*d->kept) : 0);
+	n += recurring_bytes(&d->stacks) + (d->kept ? d->n_kept * sizeof(*d->kept) : 0);
 	for (int t = 0; t < DICT_TABLES; t++)
 		n += (size_t)d->rows[t].cap * d->rows[t].width * sizeof(uint32_t) + slots_bytes(&d->rows[t].index) +
 		     d->unsettled[t].cap;

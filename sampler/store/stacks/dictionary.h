@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/store/stacks/recent.h"
+#include "sampler/store/stacks/recurring.h"
 #include "symbolizer/base/buf.h"
 #include "symbolizer/base/slots.h"
 #include "symbolizer/base/strtab.h"
@@ -39,8 +39,8 @@ enum {
 	 */
 	DICT_SEGMENT = 32 << 10,
 	DICT_NODES_MAX = 40000, /* after so many, dictionary_forget() has something to do */
-	DICT_STACKS_MAX =
-		250000, /* whose nodes are remembered; twice as many at most (recent.h); 18 to 36 bytes for each */
+	/* Whose nodes are remembered, of those that recur, and of others; twice as many at most (recent.h); 18 to 24 bytes for each. */
+	DICT_STACKS_MAX = 125000,
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
 
@@ -65,7 +65,8 @@ struct dictionary {
 	 * rows, and "none" at least, have numbers of their own.
 	 */
 	uint32_t forgotten_nodes, n_kept, *kept;
-	struct recent stacks; /* the nodes of whole stacks, by a hash of the stack; max 0: it does not remember any */
+	struct recurring stacks; /* the nodes of whole stacks, by a hash of the stack */
+	bool remembers; /* any stacks */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 	struct buf unsettled[DICT_TABLES]; /* what is between these two, as a segment has it */
@@ -85,7 +86,8 @@ struct dictionary *dictionary_new(void); /* NULL: out of memory */
 void dictionary_free(struct dictionary *d);
 /* For a writer, from now on: stacks keep their nodes for longer than nodes are kept, for 12 MB at most. */
 void dictionary_remember(struct dictionary *d);
-void dictionary_age(struct dictionary *d); /* stacks from before the last time get new nodes from now on */
+/* Time has come to these periods (recurring_period()): stacks that were not seen for long enough get new nodes from now on. */
+void dictionary_period(struct dictionary *d, int64_t once, int64_t lasting);
 /* Frees what only adding needs; nothing may be added afterwards. */
 void dictionary_seal(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */

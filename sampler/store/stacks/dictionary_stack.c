@@ -4,12 +4,13 @@
 
 void dictionary_remember(struct dictionary *d)
 {
-	d->stacks.max = DICT_STACKS_MAX;
+	recurring_limit(&d->stacks, DICT_STACKS_MAX);
+	d->remembers = true;
 }
 
-void dictionary_age(struct dictionary *d)
+void dictionary_period(struct dictionary *d, int64_t once, int64_t lasting)
 {
-	recent_age(&d->stacks);
+	recurring_period(&d->stacks, once, lasting);
 }
 
 /* Not 0. Two stacks with the same one would be shown as one, but among a million that is one chance in 18 million. */
@@ -33,13 +34,13 @@ static uint32_t add_stack(struct dictionary *d, const struct dictionary_frame *f
 
 uint32_t dictionary_stack(struct dictionary *d, const struct dictionary_frame *frames, size_t n)
 {
-	uint64_t hash = d->stacks.max && n ? stack_hash(frames, n) : 0;
-	uint32_t node = hash ? recent_get(&d->stacks, hash) : 0;
+	uint64_t hash = d->remembers && n ? stack_hash(frames, n) : 0;
+	uint32_t node = hash ? recurring_get(&d->stacks, hash) : 0;
 
 	if (node)
 		return node;
 	node = add_stack(d, frames, n);
 	if (hash && node && node != UINT32_MAX)
-		recent_put(&d->stacks, hash, node);
+		recurring_put(&d->stacks, hash, node);
 	return node;
 }

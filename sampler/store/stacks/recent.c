@@ -16,18 +16,27 @@ uint32_t recent_use(struct recent *r, uint64_t key)
 	return value;
 }
 
-void recent_put(struct recent *r, uint64_t key, uint32_t value)
-{
-	if (r->young.n >= r->max)
-		recent_age(r);
-	(void)u64map_put(&r->young, key, value);
-}
-
-void recent_age(struct recent *r)
+static void age(struct recent *r)
 {
 	u64map_done(&r->old);
 	r->old = r->young;
 	r->young = (struct u64map){0};
+}
+
+void recent_put(struct recent *r, uint64_t key, uint32_t value)
+{
+	if (r->young.n >= r->max)
+		age(r);
+	(void)u64map_put(&r->young, key, value);
+}
+
+void recent_period(struct recent *r, int64_t period)
+{
+	if (period <= r->period)
+		return;
+	if (r->period)
+		age(r);
+	r->period = period;
 }
 
 size_t recent_bytes(const struct recent *r)

@@ -14,12 +14,14 @@
 struct recent {
 	struct u64map young, old;
 	size_t max;
+	int64_t period; /* 0: none yet */
 };
 
 uint32_t recent_get(const struct recent *r, uint64_t key); /* 0: not there */
 uint32_t recent_use(struct recent *r, uint64_t key); /* the same; it counts as new */
 void recent_put(struct recent *r, uint64_t key, uint32_t value); /* without memory, nothing is added */
-void recent_age(struct recent *r); /* the young ones become old at once */
+/* Time has come to this period, counted from anywhere: if it is a later one, the young ones become old. */
+void recent_period(struct recent *r, int64_t period);
 size_t recent_bytes(const struct recent *r); /* memory held */
 void recent_done(struct recent *r);
 

@@ -339,6 +339,8 @@ static int roll_day(struct store *s, struct day *from, uint64_t now_s, struct er
 
 	while (r == 0 && (r = next_waiting(from, now_s, &at, err)) > 0)
 		r = roll_one(s, from, at, err);
+	if (s->days[from->id.step + 1])
+		dictionary_rest(s->days[from->id.step + 1]->dict); /* until the next step, mostly */
 	return r < 0 ? r : day_commit(from, err);
 }
 

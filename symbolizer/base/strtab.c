@@ -74,6 +74,26 @@ static bool text_is(const void *ctx, const void *wanted, uint32_t id)
 	return strncmp(text, w->s, w->len) == 0 && text[w->len] == '\0';
 }
 
+/* Makes the index again, after strtab_rest(). false: out of memory. */
+static bool indexed(struct strtab *t)
+{
+	uint32_t n = (uint32_t)t->by_id.n;
+
+	if (t->ids.n == n - 1)
+		return true;
+	slots_done(&t->ids);
+	if (!slots_reserve(&t->ids, n - 1))
+		return false;
+	for (uint32_t id = 1; id < n; id++)
+		slots_add(&t->ids, hash_bytes_secret(t->by_id.v[id], strlen(t->by_id.v[id])), id);
+	return true;
+}
+
+void strtab_rest(struct strtab *t)
+{
+	slots_done(&t->ids);
+}
+
 static uint32_t find(const struct strtab *t, const struct wanted_text *w, uint64_t hash)
 {
 	return w->len ? slots_find(&t->ids, hash, text_is, t, w) : 0;
@@ -84,11 +104,11 @@ static struct wanted_text wanted(const char *s, size_t len)
 	return (struct wanted_text){s, len ? strnlen(s, len) : 0};
 }
 
-uint32_t strtab_find(const struct strtab *t, const char *s, size_t len)
+uint32_t strtab_find(struct strtab *t, const char *s, size_t len)
 {
 	struct wanted_text w = wanted(s, len);
 
-	return find(t, &w, hash_bytes_secret(s, w.len));
+	return indexed(t) ? find(t, &w, hash_bytes_secret(s, w.len)) : UINT32_MAX;
 }
 
 static uint32_t put(struct strtab *t, const char *text, uint64_t hash)
@@ -100,9 +120,12 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 {
 	struct wanted_text w = wanted(s, len);
 	uint64_t hash = hash_bytes_secret(s, w.len);
-	uint32_t id = find(t, &w, hash);
+	uint32_t id;
 	char *copy;
 
+	if (!indexed(t))
+		return UINT32_MAX;
+	id = find(t, &w, hash);
 	if (id != SLOTS_NONE)
 		return id;
 	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts->arena, s, w.len) : NULL;
@@ -137,8 +160,11 @@ uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id)
 	const char *text = strtab_get(lender, id);
 	struct wanted_text w = {text, strlen(text)};
 	uint64_t hash = hash_bytes_secret(text, w.len);
-	uint32_t known = find(t, &w, hash);
+	uint32_t known;
 
+	if (!indexed(t))
+		return UINT32_MAX;
+	known = find(t, &w, hash);
 	if (known != SLOTS_NONE)
 		return known;
 	if (!hold_all_of(t, lender))

@@ -22,7 +22,9 @@ uint32_t strtab_add_z(struct strtab *t, const char *s);
  */
 enum { STRTAB_LENDERS = 4 };
 uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id);
-uint32_t strtab_find(const struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there */
+uint32_t strtab_find(struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there, or no memory */
+/* Frees what only finding and adding need, until they do again. */
+void strtab_rest(struct strtab *t);
 const char *strtab_get(const struct strtab *t, uint32_t id);
 uint32_t strtab_count(const struct strtab *t);
 size_t strtab_bytes(const struct strtab *t); /* memory held, without what is borrowed */

@@ -163,6 +163,7 @@ static void test_strtab(void **state)
 {
 	enum { N = 100000 };
 	struct strtab *t = strtab_new();
+	size_t bytes;
 	char s[32];
 
 	(void)state;
@@ -182,6 +183,15 @@ static void test_strtab(void **state)
 	}
 	assert_int_equal(strtab_count(t), N + 1);
 	assert_true(strtab_bytes(t) > N * 10 && strtab_bytes(t) < N * 64);
+	bytes = strtab_bytes(t);
+	strtab_rest(t);
+	assert_true(strtab_bytes(t) < bytes - N * 8);
+	assert_int_equal(strtab_find(t, s, strlen(s)), N);
+	assert_int_equal(strtab_bytes(t), bytes);
+	strtab_rest(t);
+	assert_int_equal(strtab_add_z(t, "name/7"), 8);
+	strtab_rest(t);
+	assert_int_equal(strtab_add_z(t, "new"), N + 1);
 	strtab_free(t);
 	strtab_free(NULL);
 }

@@ -421,6 +421,31 @@ static void stacks_keep_their_nodes_for_a_while(void **state)
 	dictionary_free(plain);
 }
 
+static void dictionaries_rest(void **state)
+{
+	const struct dictionary_frame stack[] = {{0, 1}, {0, 2}, {0, 3}}, longer[] = {{0, 1}, {0, 2}, {0, 3}, {0, 4}};
+	struct dictionary *d = dictionary_new();
+	uint32_t name = dictionary_string(d, "a name"), row[] = {name, name, name};
+	uint32_t function = dictionary_id(d, DICT_FUNCTIONS, row), node = dictionary_stack(d, stack, 3);
+	size_t bytes = dictionary_bytes(d);
+
+	(void)state;
+	dictionary_rest(d);
+	assert_true(dictionary_bytes(d) < bytes);
+	assert_int_equal(dictionary_row(d, DICT_FUNCTIONS, function)[1], name);
+	assert_int_equal(dictionary_string(d, "a name"), name);
+	assert_int_equal(dictionary_id(d, DICT_FUNCTIONS, row), function);
+	assert_int_equal(dictionary_stack(d, stack, 3), node);
+	dictionary_rest(d);
+	assert_int_equal(dictionary_string(d, "another"), name + 1);
+	assert_int_equal(dictionary_stack(d, longer, 4), node + 1);
+	dictionary_rest(d);
+	forget_nodes(d);
+	dictionary_rest(d);
+	assert_true(dictionary_stack(d, longer, 4) > node + 1);
+	dictionary_free(d);
+}
+
 /* Another stack with these frames is likely, until none has come for a while. */
 static void what_stacks_have_in_common_is_kept(void **state)
 {
@@ -672,6 +697,7 @@ int main(void)
 		cmocka_unit_test(the_memory_of_a_writer_is_bounded),
 		cmocka_unit_test(stacks_keep_their_nodes_for_a_while),
 		cmocka_unit_test(what_stacks_have_in_common_is_kept),
+		cmocka_unit_test(dictionaries_rest),
 		cmocka_unit_test(what_is_remembered_is_bounded),
 		cmocka_unit_test(what_recurs_is_remembered_for_longer),
 		cmocka_unit_test_setup_teardown(a_writer_goes_on_where_another_ended, set_up, tear_down),

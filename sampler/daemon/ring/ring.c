@@ -119,7 +119,7 @@ static struct segment *begin_segment(struct ring *r, uint64_t now_ns, uint64_t m
 	s->since_ns = r->newest ? now_ns : r->since_ns;
 	s->mono_ns = mono_ns;
 	if (r->newest) {
-		dictionary_seal(r->newest->dict);
+		dictionary_rest(r->newest->dict);
 		r->newest->newer = s;
 	} else {
 		r->oldest = s;

@@ -41,6 +41,8 @@ static bool rows_add(struct dictionary_rows *r, const uint32_t *row, uint64_t ha
 {
 	uint32_t cap = r->cap ? r->cap + r->cap / 2 : 256, *v;
 
+	if (r->index.n != r->n) /* find_row() had no memory to make it again, so the row may be there */
+		return false;
 	if (r->n == r->cap) {
 		v = r->n < UINT32_MAX / 4 ? realloc(r->v, (size_t)cap * r->width * sizeof(*v)) : NULL;
 		if (!v)
@@ -106,11 +108,24 @@ static bool row_is(const void *ctx, const void *wanted, uint32_t position)
 	return !memcmp(r->v + (size_t)position * r->width, wanted, r->width * sizeof(uint32_t));
 }
 
-/* SLOTS_NONE: it is not there. */
-static uint32_t find_row(const struct dictionary *d, enum dictionary_table t, const uint32_t *row, uint64_t hash)
+/* Makes the index again, after dictionary_rest(). false: out of memory. */
+static bool indexed(struct dictionary_rows *r)
 {
-	const struct dictionary_rows *r = &d->rows[t];
-	uint32_t i = slots_find(&r->index, hash, row_is, r, row);
+	if (r->index.n == r->n)
+		return true;
+	slots_done(&r->index);
+	if (!slots_reserve(&r->index, r->n))
+		return false;
+	for (uint32_t i = 0; i < r->n; i++)
+		slots_add(&r->index, row_hash(r, r->v + (size_t)i * r->width), i);
+	return true;
+}
+
+/* SLOTS_NONE: it is not there, or there is no memory. */
+static uint32_t find_row(struct dictionary *d, enum dictionary_table t, const uint32_t *row, uint64_t hash)
+{
+	struct dictionary_rows *r = &d->rows[t];
+	uint32_t i = indexed(r) ? slots_find(&r->index, hash, row_is, r, row) : SLOTS_NONE;
 
 	return t == DICT_NODES && i != SLOTS_NONE ? dictionary_node_found(d, i) : i;
 }
@@ -164,8 +179,9 @@ void dictionary_free(struct dictionary *d)
 	free(d);
 }
 
-void dictionary_seal(struct dictionary *d)
+void dictionary_rest(struct dictionary *d)
 {
+	strtab_rest(d->strings);
 	for (int t = 0; t < DICT_TABLES; t++)
 		slots_done(&d->rows[t].index);
 }

@@ -88,8 +88,8 @@ void dictionary_free(struct dictionary *d);
 void dictionary_remember(struct dictionary *d);
 /* Time has come to these periods (recurring_period()): stacks that were not seen for long enough get new nodes from now on. */
 void dictionary_period(struct dictionary *d, int64_t once, int64_t lasting);
-/* Frees what only adding needs; nothing may be added afterwards. */
-void dictionary_seal(struct dictionary *d);
+/* Frees what only adding needs, half of the memory, until something is added again: that takes some ms then. */
+void dictionary_rest(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 
 /*

@@ -48,24 +48,32 @@ static void put(uint64_t *v, uint32_t cap, uint64_t slot)
 }
 
 /* At most two thirds full, so that probe sequences are short and a free slot always ends them. */
-static uint32_t limit(const struct slots *s)
+static uint32_t limit(uint32_t cap)
 {
-	return s->cap / 3 * 2;
+	return cap / 3 * 2;
 }
 
-/* 0: it cannot grow any more. */
-static uint32_t next_cap(uint32_t cap)
+/* The size with room for n; 0: there is none. */
+static uint32_t cap_for(const struct slots *s, uint64_t n)
 {
-	uint32_t more = cap < LARGE_CAP ? cap : cap / 4;
+	uint32_t cap = s->cap ? s->cap : FIRST_CAP;
 
-	return !cap ? FIRST_CAP : more <= UINT32_MAX - cap ? cap + more : 0;
+	while (cap && limit(cap) < n) {
+		uint32_t more = cap < LARGE_CAP ? cap : cap / 4;
+
+		cap = more <= UINT32_MAX - cap ? cap + more : 0;
+	}
+	return cap;
 }
 
-static bool resize(struct slots *s, uint32_t cap)
+bool slots_reserve(struct slots *s, uint32_t n)
 {
-	uint64_t *v = cap ? calloc(cap, sizeof(*v)) : NULL;
+	uint32_t cap = cap_for(s, n);
+	uint64_t *v;
 
-	if (!v)
+	if (cap == s->cap)
+		return true;
+	if (!cap || !(v = calloc(cap, sizeof(*v))))
 		return false;
 	for (uint32_t i = 0; i < s->cap; i++)
 		if (s->v[i])
@@ -76,18 +84,9 @@ static bool resize(struct slots *s, uint32_t cap)
 	return true;
 }
 
-bool slots_reserve(struct slots *s, uint32_t n)
-{
-	struct slots larger = *s;
-
-	while (limit(&larger) < n && (larger.cap = next_cap(larger.cap)))
-		;
-	return larger.cap == s->cap || resize(s, larger.cap);
-}
-
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 {
-	if (position == SLOTS_NONE || (s->n >= limit(s) && !resize(s, next_cap(s->cap))))
+	if (position == SLOTS_NONE || (s->n >= limit(s->cap) && !slots_reserve(s, s->n + 1)))
 		return false;
 	put(s->v, s->cap, hash >> 32 << 32 | (position + 1));
 	s->n++;
@@ -96,9 +95,9 @@ bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 
 size_t slots_growth(const struct slots *s, uint32_t n)
 {
-	bool grows = !s->cap || limit(s) - s->n < n;
+	uint32_t cap = cap_for(s, (uint64_t)s->n + n);
 
-	return grows ? (size_t)(next_cap(s->cap) - s->cap) * sizeof(*s->v) : 0;
+	return cap ? (size_t)(cap - s->cap) * sizeof(*s->v) : SIZE_MAX / 2;
 }
 
 size_t slots_bytes(const struct slots *s)

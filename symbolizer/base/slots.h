@@ -40,7 +40,7 @@ bool slots_add(struct slots *s, uint64_t hash, uint32_t position);
 
 /* Makes room for n positions in all. false: out of memory. */
 bool slots_reserve(struct slots *s, uint32_t n);
-/* The bytes by which adding n positions grows the index, if it grows at most once. */
+/* The bytes by which adding n positions grows the index. */
 size_t slots_growth(const struct slots *s, uint32_t n);
 size_t slots_bytes(const struct slots *s);
 void slots_done(struct slots *s);

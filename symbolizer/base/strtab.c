@@ -94,9 +94,11 @@ void strtab_rest(struct strtab *t)
 	slots_done(&t->ids);
 }
 
-static uint32_t find(const struct strtab *t, const struct wanted_text *w, uint64_t hash)
+static uint32_t find(struct strtab *t, const struct wanted_text *w, uint64_t hash)
 {
-	return w->len ? slots_find(&t->ids, hash, text_is, t, w) : 0;
+	if (!w->len)
+		return 0;
+	return indexed(t) ? slots_find(&t->ids, hash, text_is, t, w) : SLOTS_NONE;
 }
 
 static struct wanted_text wanted(const char *s, size_t len)
@@ -108,11 +110,13 @@ uint32_t strtab_find(struct strtab *t, const char *s, size_t len)
 {
 	struct wanted_text w = wanted(s, len);
 
-	return indexed(t) ? find(t, &w, hash_bytes_secret(s, w.len)) : UINT32_MAX;
+	return find(t, &w, hash_bytes_secret(s, w.len));
 }
 
 static uint32_t put(struct strtab *t, const char *text, uint64_t hash)
 {
+	if (t->ids.n != t->by_id.n - 1) /* find() had no memory for the index, so the text may be there */
+		return UINT32_MAX;
 	return slots_push(&t->ids, hash, &t->by_id, text) ? (uint32_t)t->by_id.n - 1 : UINT32_MAX;
 }
 
@@ -120,12 +124,9 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 {
 	struct wanted_text w = wanted(s, len);
 	uint64_t hash = hash_bytes_secret(s, w.len);
-	uint32_t id;
+	uint32_t id = find(t, &w, hash);
 	char *copy;
 
-	if (!indexed(t))
-		return UINT32_MAX;
-	id = find(t, &w, hash);
 	if (id != SLOTS_NONE)
 		return id;
 	copy = t->by_id.n < UINT32_MAX ? arena_strndup(&t->texts->arena, s, w.len) : NULL;
@@ -160,11 +161,8 @@ uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id)
 	const char *text = strtab_get(lender, id);
 	struct wanted_text w = {text, strlen(text)};
 	uint64_t hash = hash_bytes_secret(text, w.len);
-	uint32_t known;
+	uint32_t known = find(t, &w, hash);
 
-	if (!indexed(t))
-		return UINT32_MAX;
-	known = find(t, &w, hash);
 	if (known != SLOTS_NONE)
 		return known;
 	if (!hold_all_of(t, lender))

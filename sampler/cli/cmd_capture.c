@@ -18,9 +18,9 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
 #include "symbolizer/base/log.h"
 #include "symbolizer/base/parse.h"
+#include "symbolizer/patterns/glob.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define POLL_NS (SECOND_NS / 2)

@@ -6,8 +6,8 @@
 
 #include "sampler/daemon/http/query.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/glob.h"
+#include "symbolizer/patterns/regex.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

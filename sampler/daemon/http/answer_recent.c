@@ -11,7 +11,7 @@
 #include "symbolizer/base/cleanup.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/regex.h"
 
 enum { CELLS_MAX = 200000 }; /* a little more than an hour */
 

@@ -8,7 +8,7 @@
 #include "sampler/store/store_series.h"
 #include "symbolizer/base/err.h"
 #include "symbolizer/base/json.h"
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/regex.h"
 
 /* Rows; all further ones are added up in one. */
 enum { ROWS_MAX = 100 };

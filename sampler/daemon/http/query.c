@@ -8,9 +8,9 @@
 #include "sampler/daemon/captures/captures.h"
 #include "sampler/output/writer.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
 #include "symbolizer/base/parse.h"
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/glob.h"
+#include "symbolizer/patterns/regex.h"
 
 #define SECOND UINT64_C(1000000000)
 

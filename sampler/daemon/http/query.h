@@ -41,7 +41,7 @@ struct query {
 	uint32_t hz; /* 0: not given */
 	uint64_t capture; /* of its path; 0: none */
 	/* Of /api/v1/series. */
-	const char *method; /* regular expression (symbolizer/base/regex.h); NULL: not given */
+	const char *method; /* regular expression (symbolizer/patterns/regex.h); NULL: not given */
 	bool self;
 	enum store_split split; /* STORE_WHOLE: not given */
 	const char *split_key; /* of STORE_BY_LABEL */

@@ -7,7 +7,7 @@
 
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
+#include "symbolizer/patterns/glob.h"
 
 struct rule {
 	struct rule_choice choice;

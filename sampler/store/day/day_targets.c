@@ -9,8 +9,8 @@
 #include "sampler/store/stacks/samples.h"
 #include "symbolizer/base/arena.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
 #include "symbolizer/base/sorted.h"
+#include "symbolizer/patterns/glob.h"
 
 enum { LABELS_MAX = 64 };
 

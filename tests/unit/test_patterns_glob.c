@@ -9,7 +9,7 @@
 
 #include "symbolizer/base/clock.h"
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/glob.h"
+#include "symbolizer/patterns/glob.h"
 
 static void rows(void **state)
 {

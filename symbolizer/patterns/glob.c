@@ -1,4 +1,4 @@
-#include "symbolizer/base/glob.h"
+#include "symbolizer/patterns/glob.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* A parser that emits a program for a nondeterministic automaton, and its simulation, all threads in step (Thompson 1968). */
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/regex.h"
 
 #include <errno.h>
 #include <stdbool.h>

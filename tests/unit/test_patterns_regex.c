@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/base/err.h"
-#include "symbolizer/base/regex.h"
+#include "symbolizer/patterns/regex.h"
 
 static int matches(const char *pattern, const char *text)
 {

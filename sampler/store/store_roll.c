@@ -122,6 +122,17 @@ static struct rolled *known_of(struct day *from, const struct day *to)
 	return numbers_room(&r->numbers, from->dict) ? r : NULL;
 }
 
+/* What is not needed for the steps from that time on. */
+static void forget_old(struct rolling *ro, int64_t at)
+{
+	uint32_t remembered_s = day_steps[ro->from->id.step].remembered_s;
+
+	recurring_period(&ro->known->nodes, at / day_steps[ro->to->id.step].recurs_s,
+			 remembers_stacks(ro->from, ro->to) ? at / remembered_s : 0);
+	recent_period(&ro->known->notes, at / NOTES_S);
+	day_period(ro->to, at);
+}
+
 static uint32_t translate(struct rolling *ro, enum dictionary_table t, uint32_t id)
 {
 	return dictionary_translate(ro->from->dict, t, id, ro->to->dict, ro->known->numbers.ids);
@@ -434,17 +445,6 @@ static int reread(struct rolling *ro, struct err *err)
 	return r < 0 ? r : check_frames(ro, err);
 }
 
-/* Once the step before that time is added up: what is not needed for the next one. */
-static void forget_old(struct rolling *ro, int64_t at)
-{
-	uint32_t remembered_s = day_steps[ro->from->id.step].remembered_s;
-
-	recurring_period(&ro->known->nodes, at / day_steps[ro->to->id.step].recurs_s,
-			 remembers_stacks(ro->from, ro->to) ? at / remembered_s : 0);
-	recent_period(&ro->known->notes, at / NOTES_S);
-	day_period(ro->to, at);
-}
-
 int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
 {
 	CLEANUP(rolling_done) struct rolling ro = {.from = from, .to = to, .at = at};
@@ -454,6 +454,7 @@ int store_roll(struct day *from, struct day *to, int64_t at, struct err *err)
 	ro.path = malloc(DICT_DEPTH_MAX * sizeof(*ro.path));
 	if (!ro.known || !ro.path)
 		return err_set(err, -ENOMEM, "out of memory");
+	forget_old(&ro, at);
 	r = add_rows(&ro, err);
 	if (r == -ESTALE && (r = reread(&ro, err)) == 0)
 		r = add_rows(&ro, err);

@@ -132,6 +132,7 @@ void env_cache_keep(struct env_cache *k, struct hotspot *hs)
 	for (int i = 0; i < KEEP_DEPTH && keep_callees(k, hs); i++)
 		;
 	k->callees = (struct u64map){0};
+	u64map_reserve(&k->callees, old.n);
 	for (size_t i = 0; i < old.cap; i++) {
 		const struct u64map_slot *s = &old.slots[i];
 

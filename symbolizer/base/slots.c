@@ -7,7 +7,7 @@
 
 enum {
 	FIRST_CAP = 64,
-	LARGE_CAP = 4096, /* from here on, it grows by a quarter: half of a large index would be empty, but in memory */
+	LARGE_CAP = 4096, /* from here on, it grows by half: what is empty is in memory, too */
 };
 
 /* Where a slot belongs, by the upper half of its hash, and the one after it. */
@@ -59,7 +59,7 @@ static uint32_t cap_for(const struct slots *s, uint64_t n)
 	uint32_t cap = s->cap ? s->cap : FIRST_CAP;
 
 	while (cap && limit(cap) < n) {
-		uint32_t more = cap < LARGE_CAP ? cap : cap / 4;
+		uint32_t more = cap < LARGE_CAP ? cap : cap / 2;
 
 		cap = more <= UINT32_MAX - cap ? cap + more : 0;
 	}

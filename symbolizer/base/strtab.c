@@ -1,6 +1,5 @@
 #include "symbolizer/base/strtab.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +73,7 @@ static bool text_is(const void *ctx, const void *wanted, uint32_t id)
 	return strncmp(text, w->s, w->len) == 0 && text[w->len] == '\0';
 }
 
-/* Makes the index again, after strtab_rest(). false: out of memory. */
-static bool indexed(struct strtab *t)
+bool strtab_ready(struct strtab *t)
 {
 	uint32_t n = (uint32_t)t->by_id.n;
 
@@ -98,7 +96,7 @@ static uint32_t find(struct strtab *t, const struct wanted_text *w, uint64_t has
 {
 	if (!w->len)
 		return 0;
-	return indexed(t) ? slots_find(&t->ids, hash, text_is, t, w) : SLOTS_NONE;
+	return strtab_ready(t) ? slots_find(&t->ids, hash, text_is, t, w) : SLOTS_NONE;
 }
 
 static struct wanted_text wanted(const char *s, size_t len)

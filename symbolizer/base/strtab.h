@@ -1,6 +1,7 @@
 #ifndef JS_BASE_STRTAB_H
 #define JS_BASE_STRTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,9 +23,10 @@ uint32_t strtab_add_z(struct strtab *t, const char *s);
  */
 enum { STRTAB_LENDERS = 4 };
 uint32_t strtab_borrow(struct strtab *t, struct strtab *lender, uint32_t id);
-uint32_t strtab_find(struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there, or no memory */
-/* Frees what only finding and adding need, until they do again. */
+uint32_t strtab_find(struct strtab *t, const char *s, size_t len); /* UINT32_MAX: it is not there */
+/* Frees what only finding and adding need, until they, or strtab_ready(), make it again. */
 void strtab_rest(struct strtab *t);
+bool strtab_ready(struct strtab *t); /* false: out of memory; nothing is found, and nothing can be added */
 const char *strtab_get(const struct strtab *t, uint32_t id);
 uint32_t strtab_count(const struct strtab *t);
 size_t strtab_bytes(const struct strtab *t); /* memory held, without what is borrowed */

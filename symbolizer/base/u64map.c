@@ -5,7 +5,7 @@
 
 enum {
 	FIRST_CAP = 64,
-	LARGE_CAP = 4096, /* from here on, it grows by a quarter: half of a large map would be empty, but in memory */
+	LARGE_CAP = 4096, /* from here on, it grows by half: what is empty is in memory, too */
 };
 
 static void slot_put(struct u64map *m, uint64_t key, uint32_t value)
@@ -18,11 +18,20 @@ static void slot_put(struct u64map *m, uint64_t key, uint32_t value)
 	m->slots[i] = (struct u64map_slot){key, value};
 }
 
-static bool map_grow(struct u64map *m)
+/* At most two thirds full, so that there is a free slot soon after any. */
+static bool has_room(size_t cap, size_t n)
+{
+	return n * 3 <= cap * 2;
+}
+
+bool u64map_reserve(struct u64map *m, size_t n)
 {
 	struct u64map old = *m;
 
-	m->cap = !old.cap ? FIRST_CAP : old.cap < LARGE_CAP ? old.cap * 2 : old.cap + old.cap / 4;
+	while (!has_room(m->cap, n))
+		m->cap = !m->cap ? FIRST_CAP : m->cap < LARGE_CAP ? m->cap * 2 : m->cap + m->cap / 2;
+	if (m->cap == old.cap)
+		return true;
 	m->seed = hash_secret();
 	m->slots = calloc(m->cap, sizeof(*m->slots));
 	if (!m->slots) {
@@ -39,7 +48,7 @@ static bool map_grow(struct u64map *m)
 
 bool u64map_put(struct u64map *m, uint64_t key, uint32_t value)
 {
-	if (key == 0 || ((m->n + 1) * 3 > m->cap * 2 && !map_grow(m)))
+	if (key == 0 || !u64map_reserve(m, m->n + 1))
 		return false;
 	slot_put(m, key, value);
 	return true;

@@ -21,6 +21,11 @@ struct u64map {
 };
 
 bool u64map_put(struct u64map *m, uint64_t key, uint32_t value); /* false: out of memory */
+/*
+ * Makes room for n keys in all. false: out of memory. Whoever adds what another map has, in the order of its slots, needs
+ * it: a map that is still small would have all these keys in the same place.
+ */
+bool u64map_reserve(struct u64map *m, size_t n);
 void u64map_remove(struct u64map *m, uint64_t key);
 void u64map_clear(struct u64map *m); /* keeps the memory */
 void u64map_done(struct u64map *m);

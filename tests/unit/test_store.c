@@ -421,6 +421,32 @@ static void stacks_keep_their_nodes_for_a_while(void **state)
 	dictionary_free(plain);
 }
 
+/* Nodes that are wanted again are kept, however often the writer commits meanwhile. */
+static void nodes_are_forgotten_once_for_what_was_added(void **state)
+{
+	enum { WANTED = DICT_NODES_MAX + DICT_NODES_MAX / 2 };
+	struct dictionary *d = dictionary_new();
+	struct buf bytes = {0};
+	uint32_t first;
+	size_t resting;
+
+	(void)state;
+	for (int times = 0; times < 2; times++)
+		for (uint32_t i = 0; i < WANTED; i++)
+			dictionary_id(d, DICT_NODES, (uint32_t[]){0, 0, 2 * i});
+	while (dictionary_save(d, DICT_NODES, &first, &bytes))
+		buf_reset(&bytes);
+	buf_done(&bytes);
+	dictionary_forget(d);
+	dictionary_rest(d);
+	resting = dictionary_bytes(d);
+	for (int i = 0; i < 5; i++)
+		dictionary_forget(d);
+	assert_int_equal(dictionary_bytes(d), resting);
+	assert_true(dictionary_has_node(d, 1));
+	dictionary_free(d);
+}
+
 static void dictionaries_rest(void **state)
 {
 	const struct dictionary_frame stack[] = {{0, 1}, {0, 2}, {0, 3}}, longer[] = {{0, 1}, {0, 2}, {0, 3}, {0, 4}};
@@ -485,6 +511,23 @@ static void what_is_remembered_is_bounded(void **state)
 	}
 	assert_int_equal(recent_get(&r, 100000 - 2000), 0);
 	assert_true(recent_bytes(&r) <= 2 * 2048 * sizeof(struct u64map_slot));
+	recent_done(&r);
+}
+
+static void a_clock_that_is_set_back_is_a_new_period(void **state)
+{
+	struct recent r = {.max = 1000};
+
+	(void)state;
+	recent_period(&r, 100);
+	recent_put(&r, 1, 1);
+	recent_period(&r, 99); /* of what comes late */
+	recent_period(&r, 100);
+	assert_int_equal(r.young.n, 1);
+	recent_period(&r, 50);
+	assert_int_equal(r.old.n, 1);
+	recent_period(&r, 51);
+	assert_int_equal(recent_get(&r, 1), 0);
 	recent_done(&r);
 }
 
@@ -665,6 +708,7 @@ static void adding_up_remembers_stacks(void **state)
 	uint32_t nodes = 0;
 
 	(void)state;
+	assert_int_equal(day_steps[0].recurs_s, day_steps[1].recurs_s); /* both forget the same */
 	for (uint32_t i = 0; i < 3; i++) {
 		int64_t at = (int64_t)MIDNIGHT + 60 * i;
 		struct named_profile *np = store_test_profile((uint64_t)at, 1, 1);
@@ -698,7 +742,9 @@ int main(void)
 		cmocka_unit_test(stacks_keep_their_nodes_for_a_while),
 		cmocka_unit_test(what_stacks_have_in_common_is_kept),
 		cmocka_unit_test(dictionaries_rest),
+		cmocka_unit_test(nodes_are_forgotten_once_for_what_was_added),
 		cmocka_unit_test(what_is_remembered_is_bounded),
+		cmocka_unit_test(a_clock_that_is_set_back_is_a_new_period),
 		cmocka_unit_test(what_recurs_is_remembered_for_longer),
 		cmocka_unit_test_setup_teardown(a_writer_goes_on_where_another_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(numbers_of_another_file_are_not_used, set_up, tear_down),

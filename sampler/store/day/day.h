@@ -29,8 +29,8 @@ struct day_step {
 	const char *name; /* "10s" */
 	uint32_t seconds; /* a multiple of the previous one; divides a day */
 	/*
-	 * A stack that has samples in two successive ones of these recurs, and keeps its node; another's is forgotten after the
-	 * second. In the file that adds the finer step up, it is that step's, or this one.
+	 * A stack that has samples in two successive periods of this length recurs, and keeps its node. The node of another is
+	 * forgotten after the second. That of a file which does not remember stacks itself must be the same as the finer step's.
 	 */
 	uint32_t recurs_s;
 	/*

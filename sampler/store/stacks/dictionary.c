@@ -292,6 +292,8 @@ uint32_t dictionary_id(struct dictionary *d, enum dictionary_table t, const uint
 	i = find_row(d, t, row, hash);
 	if (i != SLOTS_NONE)
 		return i;
+	if (!indexed(&d->rows[t]))
+		return UINT32_MAX;
 	if (t == DICT_NODES)
 		return node_id(d, row);
 	return has_room(d, row_cost(t)) && !is_left(d, t, row) ? add_row(d, t, row, hash) : left_row(d, t);
@@ -302,7 +304,7 @@ static uint32_t string_id(struct dictionary *d, const char *text, const struct d
 	size_t len = strlen(text);
 	uint32_t id = strtab_find(d->strings, text, len);
 
-	if (id != UINT32_MAX)
+	if (id != UINT32_MAX || !strtab_ready(d->strings))
 		return id;
 	if (has_room(d, len + STRING_COST))
 		return add_lent(d, text, len, lender, lent);

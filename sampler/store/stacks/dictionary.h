@@ -39,7 +39,7 @@ enum {
 	 */
 	DICT_SEGMENT = 32 << 10,
 	DICT_NODES_MAX = 40000, /* after so many, dictionary_forget() has something to do */
-	/* Whose nodes are remembered, of those that recur, and of others; twice as many at most (recent.h); 18 to 24 bytes for each. */
+	/* Whose nodes are remembered, of those that recur, and of others; twice as many at most (recent.h); 18 to 27 bytes for each. */
 	DICT_STACKS_MAX = 125000,
 	DICT_DEPTH_MAX = 4096, /* frames of a stack: PROFILE_DEPTH, and more than enough for kernel frames and roots */
 };
@@ -65,6 +65,7 @@ struct dictionary {
 	 * rows, and "none" at least, have numbers of their own.
 	 */
 	uint32_t forgotten_nodes, n_kept, *kept;
+	uint32_t forgot_at; /* how many nodes there were when some were forgotten */
 	struct recurring stacks; /* the nodes of whole stacks, by a hash of the stack */
 	bool remembers; /* any stacks */
 	/* Rows in segments that are final, and rows in all segments. */
@@ -88,7 +89,10 @@ void dictionary_free(struct dictionary *d);
 void dictionary_remember(struct dictionary *d);
 /* Time has come to these periods (recurring_period()): stacks that were not seen for long enough get new nodes from now on. */
 void dictionary_period(struct dictionary *d, int64_t once, int64_t lasting);
-/* Frees what only adding needs, half of the memory, until something is added again: that takes some ms then. */
+/*
+ * Frees what only adding needs, a third of the memory, until something is looked for again: that takes some ms then, and 80
+ * at the limit of names.
+ */
 void dictionary_rest(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d); /* memory held */
 

@@ -98,7 +98,7 @@ static void keep_only(struct dictionary *d, const bool *keep, uint32_t n)
 	};
 	struct kept old;
 
-	if (!k.rows.v || !k.depths || !k.numbers || !copy(d, keep, &k))
+	if (!k.rows.v || !k.depths || !k.numbers || !slots_reserve(&k.rows.index, n) || !copy(d, keep, &k))
 		return;
 	old = (struct kept){*r, d->depths, d->kept};
 	d->forgotten_nodes += r->n - n;
@@ -114,8 +114,10 @@ void dictionary_forget(struct dictionary *d)
 	uint32_t total = d->rows[DICT_NODES].n, newest = total - DICT_NODES_MAX / 2, n;
 	CLEANUP(free_at_exit) bool *keep = NULL;
 
-	if (total <= DICT_NODES_MAX || d->saved[DICT_NODES] < dictionary_count(d, DICT_NODES))
+	if (total <= DICT_NODES_MAX || d->saved[DICT_NODES] < dictionary_count(d, DICT_NODES) ||
+	    d->forgot_at == dictionary_count(d, DICT_NODES))
 		return;
+	d->forgot_at = dictionary_count(d, DICT_NODES);
 	keep = malloc(total * sizeof(*keep));
 	if (!keep)
 		return;

@@ -32,7 +32,7 @@ void recent_put(struct recent *r, uint64_t key, uint32_t value)
 
 void recent_period(struct recent *r, int64_t period)
 {
-	if (period <= r->period)
+	if (period == r->period || period + 1 == r->period)
 		return;
 	if (r->period)
 		age(r);

@@ -20,7 +20,10 @@ struct recent {
 uint32_t recent_get(const struct recent *r, uint64_t key); /* 0: not there */
 uint32_t recent_use(struct recent *r, uint64_t key); /* the same; it counts as new */
 void recent_put(struct recent *r, uint64_t key, uint32_t value); /* without memory, nothing is added */
-/* Time has come to this period, counted from anywhere: if it is a later one, the young ones become old. */
+/*
+ * Time has come to this period, not 0: if it is another one, the young ones become old. The one before it may still come
+ * late; an earlier one is that of a clock that was set back.
+ */
 void recent_period(struct recent *r, int64_t period);
 size_t recent_bytes(const struct recent *r); /* memory held */
 void recent_done(struct recent *r);

@@ -11,7 +11,7 @@ void recurring_period(struct recurring *r, int64_t once, int64_t lasting)
 	recent_period(&r->lasting, lasting);
 }
 
-/* What was added in an earlier period recurs; again in the same one, it need not. */
+/* What was added in an earlier period recurs. A second time in the same one does not count. */
 static uint32_t seen_once(struct recurring *r, uint64_t key)
 {
 	uint32_t value = u64map_get(&r->once.young, key);

@@ -1,6 +1,7 @@
 #include "sampler/daemon/host/daemon.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,7 +35,15 @@
 
 #define NUMBERS_NS (5 * SECOND_NS)
 
-enum { MESSAGES_AT_ONCE = 500 };
+enum {
+	MESSAGES_AT_ONCE = 500,
+	/*
+	 * Bytes from which on a block of all processes has a mapping of its own, which goes back to the kernel when it is freed. By
+	 * default, glibc raises this to 32 MB at the first such block (mallopt(3)), and what lasts is then scattered over
+	 * memory that was only needed for a while.
+	 */
+	LARGE_BLOCK = 128 << 10,
+};
 
 struct daemon {
 	const struct daemon_options *o;
@@ -359,8 +368,10 @@ int daemon_run(const struct daemon_options *o, struct err *err)
 			   .notify = {.fd = -1},
 			   .targets = {.ends = -1, .joint = {.admit = -1, .report = -1}},
 			   .keeping = {.control = -1, .o = {.store = -1, .listener = -1, .tcp = -1}}};
-	int r = begin(&d, err);
+	int r;
 
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	r = begin(&d, err);
 	if (r == 0) {
 		loop(&d);
 		end(&d);

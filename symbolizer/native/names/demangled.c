@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/base/arena.h"
 #include "symbolizer/base/map.h"
 #include "symbolizer/native/names/demangle.h"
 
@@ -14,9 +15,11 @@ struct name {
 	char mangled[];
 };
 
+/* Names last for days, so they are not scattered over memory that was only needed for a while. */
 struct demangled {
-	struct name *names;
-	size_t bytes; /* of their allocations */
+	struct name *names; /* in the arena */
+	struct arena arena;
+	size_t bytes; /* of the names */
 };
 
 struct demangled *demangled_new(void)
@@ -26,7 +29,8 @@ struct demangled *demangled_new(void)
 
 static void forget_all(struct demangled *d)
 {
-	map_free(d->names);
+	HASH_CLEAR(hh, d->names);
+	arena_done(&d->arena);
 	d->bytes = 0;
 }
 
@@ -55,14 +59,11 @@ void demangled_add(struct demangled *d, const char *mangled, const char *readabl
 		return;
 	if (d->bytes + size > BYTES_MAX)
 		forget_all(d);
-	added = calloc(1, size);
+	added = arena_alloc(&d->arena, size);
 	if (!added)
 		return;
 	memcpy(added->mangled, mangled, len);
 	added->readable = strcpy(added->mangled + len + 1, readable);
+	d->bytes += size;
 	HASH_ADD_KEYPTR(hh, d->names, added->mangled, len, added);
-	if (added->hh.tbl)
-		d->bytes += size;
-	else
-		free(added);
 }

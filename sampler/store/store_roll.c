@@ -102,7 +102,7 @@ static void rolling_done(struct rolling *ro)
 /* Is it up to this step to remember the nodes of stacks, as the other file does not? */
 static bool remembers_stacks(const struct day *from, const struct day *to)
 {
-	return !to->dict->remembers && day_steps[from->id.step].remembered_s;
+	return !recurring_max(&to->dict->stacks) && day_steps[from->id.step].remembered_s;
 }
 
 static struct rolled *known_of(struct day *from, const struct day *to)

@@ -66,8 +66,8 @@ struct dictionary {
 	 */
 	uint32_t forgotten_nodes, n_kept, *kept;
 	uint32_t forgot_at; /* how many nodes there were when some were forgotten */
-	struct recurring stacks; /* the nodes of whole stacks, by a hash of the stack */
-	bool remembers; /* any stacks */
+	struct recurring
+		stacks; /* the nodes of whole stacks, by a hash of the stack; no limit: it does not remember any */
 	/* Rows in segments that are final, and rows in all segments. */
 	uint32_t settled[DICT_TABLES], saved[DICT_TABLES];
 	struct buf unsettled[DICT_TABLES]; /* what is between these two, as a segment has it */

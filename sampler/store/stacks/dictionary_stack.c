@@ -5,7 +5,6 @@
 void dictionary_remember(struct dictionary *d)
 {
 	recurring_limit(&d->stacks, DICT_STACKS_MAX);
-	d->remembers = true;
 }
 
 void dictionary_period(struct dictionary *d, int64_t once, int64_t lasting)
@@ -34,7 +33,7 @@ static uint32_t add_stack(struct dictionary *d, const struct dictionary_frame *f
 
 uint32_t dictionary_stack(struct dictionary *d, const struct dictionary_frame *frames, size_t n)
 {
-	uint64_t hash = d->remembers && n ? stack_hash(frames, n) : 0;
+	uint64_t hash = recurring_max(&d->stacks) && n ? stack_hash(frames, n) : 0;
 	uint32_t node = hash ? recurring_get(&d->stacks, hash) : 0;
 
 	if (node)

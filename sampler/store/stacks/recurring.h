@@ -16,6 +16,10 @@ struct recurring {
 };
 
 void recurring_limit(struct recurring *r, size_t max); /* of both kinds; twice as many at most (recent.h) */
+static inline size_t recurring_max(const struct recurring *r) /* 0: no limit was set, and nothing is to be kept */
+{
+	return r->lasting.max;
+}
 /* Time has come to these periods (recent_period()): of what was seen once, and of what recurs. 0: that one has none. */
 void recurring_period(struct recurring *r, int64_t once, int64_t lasting);
 uint32_t recurring_get(struct recurring *r, uint64_t key); /* notes that it recurs; 0: not there */

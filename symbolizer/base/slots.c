@@ -4,21 +4,12 @@
 #include <string.h>
 
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/probing.h"
 
-enum {
-	FIRST_CAP = 64,
-	LARGE_CAP = 4096, /* from here on, it grows by half: what is empty is in memory, too */
-};
-
-/* Where a slot belongs, by the upper half of its hash, and the one after it. */
-static uint32_t home(uint32_t tag, uint32_t cap)
+/* By the part of the hash that a slot has. */
+static size_t home(uint32_t tag, uint32_t cap)
 {
-	return (uint32_t)((uint64_t)tag * cap >> 32);
-}
-
-static uint32_t after(uint32_t i, uint32_t cap)
-{
-	return i + 1 < cap ? i + 1 : 0;
+	return probing_home((uint64_t)tag << 32, cap);
 }
 
 uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal, const void *ctx, const void *wanted)
@@ -27,7 +18,7 @@ uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal,
 
 	if (!s->cap)
 		return SLOTS_NONE;
-	for (uint32_t i = home(tag, s->cap);; i = after(i, s->cap)) {
+	for (size_t i = home(tag, s->cap);; i = probing_after(i, s->cap)) {
 		uint64_t slot = s->v[i];
 		uint32_t position = (uint32_t)slot - 1;
 
@@ -40,53 +31,34 @@ uint32_t slots_find(const struct slots *s, uint64_t hash, slots_equal_fn *equal,
 
 static void put(uint64_t *v, uint32_t cap, uint64_t slot)
 {
-	uint32_t i = home(slot >> 32, cap);
+	size_t i = home(slot >> 32, cap);
 
 	while (v[i])
-		i = after(i, cap);
+		i = probing_after(i, cap);
 	v[i] = slot;
-}
-
-/* At most two thirds full, so that probe sequences are short and a free slot always ends them. */
-static uint32_t limit(uint32_t cap)
-{
-	return cap / 3 * 2;
-}
-
-/* The size with room for n; 0: there is none. */
-static uint32_t cap_for(const struct slots *s, uint64_t n)
-{
-	uint32_t cap = s->cap ? s->cap : FIRST_CAP;
-
-	while (cap && limit(cap) < n) {
-		uint32_t more = cap < LARGE_CAP ? cap : cap / 2;
-
-		cap = more <= UINT32_MAX - cap ? cap + more : 0;
-	}
-	return cap;
 }
 
 bool slots_reserve(struct slots *s, uint32_t n)
 {
-	uint32_t cap = cap_for(s, n);
+	size_t cap = probing_cap(s->cap, n);
 	uint64_t *v;
 
 	if (cap == s->cap)
 		return true;
-	if (!cap || !(v = calloc(cap, sizeof(*v))))
+	if (cap > UINT32_MAX || !(v = calloc(cap, sizeof(*v))))
 		return false;
 	for (uint32_t i = 0; i < s->cap; i++)
 		if (s->v[i])
-			put(v, cap, s->v[i]);
+			put(v, (uint32_t)cap, s->v[i]);
 	free(s->v);
 	s->v = v;
-	s->cap = cap;
+	s->cap = (uint32_t)cap;
 	return true;
 }
 
 bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 {
-	if (position == SLOTS_NONE || (s->n >= limit(s->cap) && !slots_reserve(s, s->n + 1)))
+	if (position == SLOTS_NONE || !slots_reserve(s, s->n + 1))
 		return false;
 	put(s->v, s->cap, hash >> 32 << 32 | (position + 1));
 	s->n++;
@@ -95,9 +67,7 @@ bool slots_add(struct slots *s, uint64_t hash, uint32_t position)
 
 size_t slots_growth(const struct slots *s, uint32_t n)
 {
-	uint32_t cap = cap_for(s, (uint64_t)s->n + n);
-
-	return cap ? (size_t)(cap - s->cap) * sizeof(*s->v) : SIZE_MAX / 2;
+	return (probing_cap(s->cap, (size_t)s->n + n) - s->cap) * sizeof(*s->v);
 }
 
 size_t slots_bytes(const struct slots *s)

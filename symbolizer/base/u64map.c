@@ -3,46 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FIRST_CAP = 64,
-	LARGE_CAP = 4096, /* from here on, it grows by half: what is empty is in memory, too */
-};
-
 static void slot_put(struct u64map *m, uint64_t key, uint32_t value)
 {
 	size_t i = u64map_home_(m, key);
 
 	while (m->slots[i].key && m->slots[i].key != key)
-		i = u64map_after_(m, i);
+		i = probing_after(i, m->cap);
 	m->n += m->slots[i].key == 0;
 	m->slots[i] = (struct u64map_slot){key, value};
 }
 
-/* At most two thirds full, so that there is a free slot soon after any. */
-static bool has_room(size_t cap, size_t n)
-{
-	return n * 3 <= cap * 2;
-}
-
 bool u64map_reserve(struct u64map *m, size_t n)
 {
-	struct u64map old = *m;
+	struct u64map grown = {.cap = probing_cap(m->cap, n)};
 
-	while (!has_room(m->cap, n))
-		m->cap = !m->cap ? FIRST_CAP : m->cap < LARGE_CAP ? m->cap * 2 : m->cap + m->cap / 2;
-	if (m->cap == old.cap)
+	if (grown.cap == m->cap)
 		return true;
-	m->seed = hash_secret();
-	m->slots = calloc(m->cap, sizeof(*m->slots));
-	if (!m->slots) {
-		*m = old;
+	grown.seed = hash_secret();
+	grown.slots = calloc(grown.cap, sizeof(*grown.slots));
+	if (!grown.slots)
 		return false;
-	}
-	m->n = 0;
-	for (size_t i = 0; i < old.cap; i++)
-		if (old.slots[i].key)
-			slot_put(m, old.slots[i].key, old.slots[i].value);
-	free(old.slots);
+	for (size_t i = 0; i < m->cap; i++)
+		if (m->slots[i].key)
+			slot_put(&grown, m->slots[i].key, m->slots[i].value);
+	free(m->slots);
+	*m = grown;
 	return true;
 }
 
@@ -70,10 +55,10 @@ void u64map_remove(struct u64map *m, uint64_t key)
 	while (m->slots[hole].key != key) {
 		if (m->slots[hole].key == 0)
 			return;
-		hole = u64map_after_(m, hole);
+		hole = probing_after(hole, m->cap);
 	}
 	m->n--;
-	for (i = u64map_after_(m, hole); m->slots[i].key; i = u64map_after_(m, i)) {
+	for (i = probing_after(hole, m->cap); m->slots[i].key; i = probing_after(i, m->cap)) {
 		/* It may move into the hole only if its home slot is not after the hole. */
 		if (distance(m, u64map_home_(m, m->slots[i].key), i) < distance(m, hole, i))
 			continue;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "symbolizer/base/hash.h"
+#include "symbolizer/base/probing.h"
 
 /*
  * Map of 64-bit keys (never 0) to 32-bit values (0: not there), open addressing, hashed with the secret of hash.h.
@@ -30,15 +31,10 @@ void u64map_remove(struct u64map *m, uint64_t key);
 void u64map_clear(struct u64map *m); /* keeps the memory */
 void u64map_done(struct u64map *m);
 
-/* Where a key belongs, and the slot after that. */
+/* Where a key belongs. */
 static inline size_t u64map_home_(const struct u64map *m, uint64_t key)
 {
-	return (size_t)((unsigned __int128)hash_u64(key ^ m->seed) * m->cap >> 64);
-}
-
-static inline size_t u64map_after_(const struct u64map *m, size_t i)
-{
-	return i + 1 < m->cap ? i + 1 : 0;
+	return probing_home(hash_u64(key ^ m->seed), m->cap);
 }
 
 /* 0: not there. */
@@ -46,7 +42,7 @@ static inline uint32_t u64map_get(const struct u64map *m, uint64_t key)
 {
 	if (m->cap == 0)
 		return 0;
-	for (size_t i = u64map_home_(m, key);; i = u64map_after_(m, i)) {
+	for (size_t i = u64map_home_(m, key);; i = probing_after(i, m->cap)) {
 		const struct u64map_slot *s = &m->slots[i];
 
 		if (s->key == key)

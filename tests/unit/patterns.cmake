@@ -1,0 +1,2 @@
+js_unit_test(patterns_glob js_patterns)
+js_unit_test(patterns_regex js_patterns)
